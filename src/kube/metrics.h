@@ -1,0 +1,60 @@
+/*
+ * A metrics registry with Prometheus text exposition (version 0.0.4). Families are tables; series are made on first use.
+ *
+ *     static const struct kube_metric_family adds = {"workqueue_adds_total", "Total number of adds", KUBE_COUNTER, {"name"}};
+ *     kube_metric_add(registry, &adds, 1, "virt-controller-vm");
+ *
+ * Families that describe the cluster are computed when scraped: a collector writes its samples into the exposition.
+ * Threads: any. Adding to an existing series is one atomic operation behind a shared lock.
+ */
+#ifndef KUBE_METRICS_H
+#define KUBE_METRICS_H
+
+#include "base/strbuf.h"
+#include "kube/queue.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum kube_metric_type { KUBE_COUNTER, KUBE_GAUGE, KUBE_HISTOGRAM };
+
+#define KUBE_METRIC_MAX_LABELS 16
+
+struct kube_metric_family {
+    const char *name, *help;
+    enum kube_metric_type type;
+    const char *labels[KUBE_METRIC_MAX_LABELS]; /* names, NULL-terminated */
+    const double *buckets;                      /* histograms: ascending upper bounds without +Inf */
+    size_t n_buckets;
+};
+
+struct kube_metrics;
+struct kube_metrics *kube_metrics_new(void);
+void kube_metrics_free(struct kube_metrics *metrics);
+/* Makes the family appear (with help and type) even before its first series. Families must stay. */
+void kube_metrics_register(struct kube_metrics *metrics, const struct kube_metric_family *family);
+
+/* Label values follow, one per label name, `const char *`. */
+void kube_metric_add(struct kube_metrics *metrics, const struct kube_metric_family *family, double delta, ...);
+void kube_metric_set(struct kube_metrics *metrics, const struct kube_metric_family *family, double value, ...);
+void kube_metric_observe(struct kube_metrics *metrics, const struct kube_metric_family *family, double value, ...);
+void kube_metric_remove(struct kube_metrics *metrics, const struct kube_metric_family *family, ...);
+double kube_metric_value(struct kube_metrics *metrics, const struct kube_metric_family *family, ...); /* 0: no such series */
+
+/* ---- at scrape time ---- */
+
+struct kube_exposition; /* sorted by family name when written */
+typedef void (*kube_collector)(void *userdata, struct kube_exposition *out);
+void kube_metrics_add_collector(struct kube_metrics *metrics, kube_collector collector, void *userdata);
+/* One sample; label values as an array parallel to family->labels. */
+void kube_exposition_sample(struct kube_exposition *out, const struct kube_metric_family *family,
+                            const char *const *label_values, double value);
+/* Appends the whole exposition. */
+void kube_metrics_write(struct kube_metrics *metrics, struct kb_strbuf *ret);
+
+/* process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds, process_start_time_seconds ... */
+void kube_metrics_add_process_collector(struct kube_metrics *metrics);
+/* workqueue_* of client-go as a struct kube_queue_observer; its userdata is kube_workqueue_metrics_data(metrics, name). */
+extern const struct kube_queue_observer kube_workqueue_metrics;
+void *kube_workqueue_metrics_data(struct kube_metrics *metrics, const char *queue_name);
+
+#endif
