@@ -1,0 +1,79 @@
+/*
+ * Every cache that virt-controller keeps, by number. The table of their specs (kinds, selectors, indexes, projections)
+ * is virt_informer_specs in informers.c; source: the reference's pkg/controller/virtinformers.go.
+ */
+#ifndef VIRT_INFORMERS_H
+#define VIRT_INFORMERS_H
+
+#include "kube/informer.h"
+
+enum virt_informer {
+    VIRT_CRD, /* these two run before anything else */
+    VIRT_KUBEVIRT,
+
+    VIRT_VMI,
+    VIRT_VM,
+    VIRT_VMIRS,
+    VIRT_POOL,
+    VIRT_MIGRATION,
+    VIRT_POD,     /* Pods with label kubevirt.io: launcher, hotplug, exporter Pods */
+    VIRT_ALL_POD, /* every Pod of the cluster, projected to what drains and exports ask */
+    VIRT_NODE,
+    VIRT_NAMESPACE,
+    VIRT_PVC,
+    VIRT_PDB,
+    VIRT_CONTROLLER_REVISION,
+    VIRT_STORAGE_CLASS,
+    VIRT_RESOURCE_QUOTA,
+    VIRT_MIGRATION_POLICY,
+    VIRT_SNAPSHOT,
+    VIRT_SNAPSHOT_CONTENT,
+    VIRT_RESTORE,
+    VIRT_EXPORT,
+    VIRT_BACKUP,
+    VIRT_BACKUP_TRACKER,
+    VIRT_CLONE,
+    VIRT_INSTANCETYPE,
+    VIRT_CLUSTER_INSTANCETYPE,
+    VIRT_PREFERENCE,
+    VIRT_CLUSTER_PREFERENCE,
+    VIRT_EXPORT_CA,
+    VIRT_BACKUP_CA,
+    VIRT_ROUTE_CA,
+    VIRT_UNMANAGED_SECRET,
+    VIRT_EXPORT_SERVICE,
+    VIRT_INGRESS,
+
+    /* Kinds that may be missing: switched on and off as their CRD or API comes and goes. */
+    VIRT_ROUTE,
+    VIRT_DATA_VOLUME,
+    VIRT_DATA_SOURCE,
+    VIRT_STORAGE_PROFILE,
+    VIRT_CDI,
+    VIRT_CDI_CONFIG,
+    VIRT_TEMPLATE,
+    VIRT_VOLUME_SNAPSHOT,
+    VIRT_VOLUME_SNAPSHOT_CLASS,
+
+    VIRT_N_INFORMERS
+};
+
+/* Index names. Values are "namespace/name" unless said otherwise. */
+#define VIRT_INDEX_NODE       "node"       /* VMI: status.nodeName */
+#define VIRT_INDEX_DV         "dv"         /* VMI, VM: DataVolume volumes */
+#define VIRT_INDEX_PVC        "pvc"        /* VMI, VM: claims of volumes */
+#define VIRT_INDEX_OWNER      "owner"      /* Pod, VMI, VM, DV, PVC: UID of the controller owner */
+#define VIRT_INDEX_VM         "vm"         /* ControllerRevision: UID of the owning VM; snapshots, restores: the VM */
+#define VIRT_INDEX_POOL       "vmpool"     /* ControllerRevision: UID of the owning pool */
+#define VIRT_INDEX_VMI_NAME   "byVMIName"  /* Migration */
+#define VIRT_INDEX_UID        "byMigrationUID"
+#define VIRT_INDEX_UNFINISHED "unfinished" /* Migration: "unfinished" */
+#define VIRT_INDEX_CREATED_BY "created-by" /* Pod: label kubevirt.io/created-by (UID of the VMI) */
+
+/*
+ * Fills in the specs for an install namespace; `arena` must live as long as the informers. The array has
+ * VIRT_N_INFORMERS entries, index = enum virt_informer.
+ */
+const struct kube_informer_spec *virt_informer_specs(struct kb_arena *arena, const char *install_namespace);
+
+#endif
