@@ -123,6 +123,14 @@ struct api_strings {
     size_t n;
     const char **items;
 };
+struct api_int32s {
+    size_t n;
+    int32_t *items;
+};
+struct api_int64s {
+    size_t n;
+    int64_t *items;
+};
 struct api_string_entry {
     const char *key;
     const char *value;
@@ -130,6 +138,22 @@ struct api_string_entry {
 struct api_string_map { /* also maps of quantities (ResourceList) and of bytes (Secret.data) */
     size_t n;
     struct api_string_entry *items;
+};
+struct api_int64_entry {
+    const char *key;
+    int64_t value;
+};
+struct api_int64_map {
+    size_t n;
+    struct api_int64_entry *items;
+};
+struct api_bool_entry {
+    const char *key;
+    bool value;
+};
+struct api_bool_map {
+    size_t n;
+    struct api_bool_entry *items;
 };
 
 #define api_list_foreach(item, list)                                                                                   \
