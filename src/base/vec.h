@@ -24,7 +24,7 @@
      (v)->n--)
 
 #define kb_vec_foreach(item, v)                                                                                        \
-    for (__typeof__((v)->items) item = (v)->items; item && item < (v)->items + (v)->n; item++)
+    for (__typeof__(*(v)->items) *item = (v)->items; item && item < (v)->items + (v)->n; item++)
 
 /* For kb_vec_push alone. */
 void *kb_vec_grow(struct kb_arena *arena, void *items, size_t n, size_t item_size);
