@@ -31,21 +31,22 @@ struct kube_http_head {
     const char *content_type; /* "" when absent; valid during the call */
 };
 
-/* head once, body any number of times, end exactly once unless cancelled (then nothing comes after cancel returns on the
- * transport's thread; from another thread a callback may still be running when cancel returns, but `end` is the last). */
+/* head once (not when no answer came), body any number of times, end exactly once. Always from the transport's loop, never
+ * inside start or cancel, so that callers may hold their lock around those and take it in callbacks. */
 struct kube_http_handler {
-    void (*head)(void *userdata, const struct kube_http_head *head);
-    int (*body)(void *userdata, const char *bytes, size_t n); /* negative: abort the exchange (end follows) */
+    void (*head)(void *userdata, const struct kube_http_head *head); /* may be NULL, body too */
+    int (*body)(void *userdata, const char *bytes, size_t n); /* negative: abort (end follows: CANCELLED) */
     void (*end)(void *userdata, const struct kube_error *error); /* NULL: the answer is complete */
 };
 
-struct kube_exchange; /* a running exchange; valid until `end` was called or cancel was */
+struct kube_exchange; /* a running exchange; valid until `end` is called */
 
 struct kube_transport {
-    /* Copies the request. `handler` must stay; `userdata` is passed to it. */
+    /* Copies the request. `handler` must stay; `userdata` is passed to it. Never fails: errors come to `end`. */
     struct kube_exchange *(*start)(struct kube_transport *self, const struct kube_http_request *request,
                                    const struct kube_http_handler *handler, void *userdata);
-    /* Ends an exchange; `end` is called with KUBE_ERROR_CANCELLED (from the transport's thread). */
+    /* Ends an exchange soon: `end` follows with KUBE_ERROR_CANCELLED, and nothing before it when cancel was called on the
+     * transport's thread. Other threads must know that `end` was not called yet: a lock held here and taken in `end`. */
     void (*cancel)(struct kube_transport *self, struct kube_exchange *exchange);
     /* Runs fn(userdata) on the transport's thread after `delay_ns`. */
     void (*post)(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata), void *userdata);
