@@ -17,11 +17,11 @@
 
 struct kb_arena;
 
-struct kb_arena *kb_arena_new(void);                   /* first block 4 KiB, allocated on first use */
+struct kb_arena *kb_arena_new(void); /* first block 4 KiB, allocated on first use */
 struct kb_arena *kb_arena_new_sized(size_t first_block);
-void kb_arena_free(struct kb_arena *arena);            /* NULL is allowed */
-void kb_arena_reset(struct kb_arena *arena);           /* forgets all, keeps one block for reuse */
-size_t kb_arena_bytes(const struct kb_arena *arena);   /* bytes obtained from the system */
+void kb_arena_free(struct kb_arena *arena);          /* NULL is allowed */
+void kb_arena_reset(struct kb_arena *arena);         /* forgets all, keeps one block for reuse */
+size_t kb_arena_bytes(const struct kb_arena *arena); /* bytes obtained from the system */
 
 void *kb_arena_alloc(struct kb_arena *arena, size_t size);
 void *kb_arena_copy(struct kb_arena *arena, const void *bytes, size_t size);

@@ -22,13 +22,14 @@ void kb_strbuf_puts(struct kb_strbuf *b, const char *text);
 void kb_strbuf_putc(struct kb_strbuf *b, char c);
 void kb_strbuf_printf(struct kb_strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void kb_strbuf_vprintf(struct kb_strbuf *b, const char *format, va_list args);
-/* Appends `text` as a JSON string with quotes; invalid UTF-8 becomes U+FFFD; <, >, & stay as they are. */
+/* Appends `text` as a JSON string with quotes, escaped as Go's encoder does; invalid UTF-8 becomes \ufffd; <, >, & stay
+ * as they are. */
 void kb_strbuf_json_string(struct kb_strbuf *b, const char *text, size_t n);
 void kb_strbuf_reserve(struct kb_strbuf *b, size_t more);
 void kb_strbuf_drop_front(struct kb_strbuf *b, size_t n); /* moves the rest to the front */
 void kb_strbuf_clear(struct kb_strbuf *b);                /* length 0, memory kept */
 const char *kb_strbuf_text(const struct kb_strbuf *b);    /* "" when empty */
-char *kb_strbuf_take(struct kb_strbuf *b);                /* the caller owns it (free, unless in an arena); never NULL */
+char *kb_strbuf_take(struct kb_strbuf *b); /* the caller owns it (free, unless in an arena); never NULL */
 void kb_strbuf_done(struct kb_strbuf *b);
 #define kb_cleanup_strbuf kb_cleanup(kb_strbuf_done)
 

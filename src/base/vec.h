@@ -12,6 +12,7 @@
 #define BASE_VEC_H
 
 #include "base/arena.h"
+#include <string.h>
 
 /* Makes room for one more element, which is zeroed, counts it, and yields its address. */
 #define kb_vec_push(arena, v)                                                                                          \
@@ -25,6 +26,11 @@
 
 #define kb_vec_foreach(item, v)                                                                                        \
     for (__typeof__(*(v)->items) *item = (v)->items; item && item < (v)->items + (v)->n; item++)
+
+/* The number of elements that an array of `n` has room for. Whoever makes an array by other means than kb_vec_push (a
+ * clone of an API object) allocates this many elements, so that more can be pushed onto it; one that was allocated for
+ * exactly `n` must not be pushed onto. */
+size_t kb_vec_capacity(size_t n);
 
 /* For kb_vec_push alone. */
 void *kb_vec_grow(struct kb_arena *arena, void *items, size_t n, size_t item_size);
