@@ -7,7 +7,8 @@
  *     kb_log_v(4, "cache synced");                       shown at verbosity >= 4
  *     kb_log_object(KB_ERROR, &(struct kb_log_object){.kind = "VirtualMachine", .namespace_ = ns, .name = n}, "...");
  *
- * Threads: any. A line is one write(2). Never pass secrets.
+ * Warnings and worse are always shown. A line is cut at 8 KiB, and one write(2); nothing is allocated; errno is kept.
+ * Threads: any. Never pass secrets.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -32,7 +33,7 @@ int kb_log_verbosity(void);
 #define kb_log_object_v(verbosity, object, ...)                                                                        \
     kb_log_write(KB_INFO, (verbosity), (object), __FILE_NAME__, __LINE__, __VA_ARGS__)
 
-void kb_log_write(enum kb_log_level level, int verbosity, const struct kb_log_object *object, const char *file, int line,
-                  const char *format, ...) __attribute__((format(printf, 6, 7)));
+void kb_log_write(enum kb_log_level level, int verbosity, const struct kb_log_object *object, const char *file,
+                  int line, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 #endif
