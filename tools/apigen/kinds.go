@@ -3,6 +3,7 @@ package main
 // The tables: which kinds, what each Go package is called in C, which Go types are scalars, which strings repeat.
 
 import (
+	"net"
 	"reflect"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
@@ -68,6 +69,7 @@ var kinds = []kind{
 	{value: metav1.APIResourceList{}},
 	{value: metav1.APIGroupList{}},
 	{value: metav1.ListMeta{}},
+	{value: metav1.PartialObjectMetadata{}},
 	{value: version.Info{}},
 
 	{value: corev1.Pod{}, apiVersion: "v1", plural: "pods", scope: namespaced, status: hasStatus},
@@ -104,6 +106,10 @@ var kinds = []kind{
 	{value: kvv1.VirtualMachineInstanceMigration{}, apiVersion: "kubevirt.io/v1", plural: "virtualmachineinstancemigrations", scope: namespaced, status: hasStatus},
 	{value: kvv1.VirtualMachineInstanceReplicaSet{}, apiVersion: "kubevirt.io/v1", plural: "virtualmachineinstancereplicasets", scope: namespaced, status: hasStatus},
 	{value: kvv1.VirtualMachineInstancePreset{}, apiVersion: "kubevirt.io/v1", plural: "virtualmachineinstancepresets", scope: namespaced},
+	{value: kvv1.StartOptions{}}, // bodies of requests to subresources
+	{value: kvv1.StopOptions{}},
+	{value: kvv1.FreezeUnfreezeTimeout{}},
+	{value: backupv1.BackupOptions{}},
 	{value: instancetypev1.VirtualMachineInstancetype{}, apiVersion: "instancetype.kubevirt.io/v1beta1", plural: "virtualmachineinstancetypes", scope: namespaced},
 	{value: instancetypev1.VirtualMachineClusterInstancetype{}, apiVersion: "instancetype.kubevirt.io/v1beta1", plural: "virtualmachineclusterinstancetypes", scope: cluster},
 	{value: instancetypev1.VirtualMachinePreference{}, apiVersion: "instancetype.kubevirt.io/v1beta1", plural: "virtualmachinepreferences", scope: namespaced},
@@ -128,6 +134,8 @@ var kinds = []kind{
 	{value: vsv1.VolumeSnapshotClass{}, apiVersion: "snapshot.storage.k8s.io/v1", plural: "volumesnapshotclasses", scope: cluster},
 	{value: vsv1.VolumeSnapshotContent{}, apiVersion: "snapshot.storage.k8s.io/v1", plural: "volumesnapshotcontents", scope: cluster, status: hasStatus},
 	{value: nadv1.NetworkAttachmentDefinition{}, apiVersion: "k8s.cni.cncf.io/v1", plural: "network-attachment-definitions", scope: namespaced},
+	{value: nadv1.NetworkStatus{}},           // of annotations
+	{value: nadv1.NetworkSelectionElement{}}, // of annotations
 	{value: routev1.Route{}, apiVersion: "route.openshift.io/v1", plural: "routes", scope: namespaced, status: hasStatus},
 }
 
@@ -171,6 +179,7 @@ var scalars = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Duration]():      "duration",
 	reflect.TypeFor[intstr.IntOrString]():   "int_or_string",
 	reflect.TypeFor[runtime.RawExtension](): "raw",
+	reflect.TypeFor[net.IP]():               "string",
 	reflect.TypeFor[apiextv1.JSON]():        "raw",
 }
 
@@ -187,7 +196,8 @@ var keptOnly = map[string][]string{
 
 // Fields of a shape that the model does not have, kept as JSON text.
 var rawFields = map[string]bool{
-	"SubjectAccessReviewSpec.extra": true, // a map of lists
+	"SubjectAccessReviewSpec.extra":    true, // a map of lists
+	"NetworkSelectionElement.cni-args": true, // a pointer to a map
 }
 
 // Strings whose values repeat across objects: caches share them.

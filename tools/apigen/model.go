@@ -224,6 +224,9 @@ func (c *collector) newField(owner reflect.Type, goField reflect.StructField, ta
 		}
 		f.shape, t, omit = list, t.Elem(), "omitzero"
 	}
+	if f.shape == list && t.Kind() == reflect.Pointer {
+		t = t.Elem() // []*T: no API has null elements
+	}
 	if f.kind, f.structType, err = kindOf(t); err != nil {
 		return f, err
 	}
