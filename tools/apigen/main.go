@@ -1,8 +1,8 @@
-// apigen writes the schemas of the API objects (api/*.schema) by reflection
+// apigen writes the schemas of the API objects (api/*.schema) and samples of them (test/unit/api/samples) by reflection
 // over the published Go modules. What OpenAPI does not tell, the Go types do: whether a field is a pointer, when it is
 // left out, and in which order fields are encoded. Only names, types and rules are taken.
 //
-// Usage: go run . -root DIR      writes into DIR/api
+// Usage: go run . -root DIR      writes into DIR/api and DIR/test/unit/api/samples
 //
 // The tool stops at the first thing that the object model (src/api/object.h) can't express: an unknown custom
 // marshaler, a list of lists, a member whose omit rule has no equal. Such a case wants a decision, not a default.
@@ -26,6 +26,9 @@ func main() {
 	packages, err := collect(kinds)
 	if err == nil {
 		err = writeSchemas(filepath.Join(*root, "api"), packages)
+	}
+	if err == nil {
+		err = writeSamples(filepath.Join(*root, "test", "unit", "api", "samples"), packages)
 	}
 	if err != nil {
 		log.Fatal("apigen: ", err)
