@@ -157,7 +157,7 @@ struct api_bool_map {
 };
 
 #define api_list_foreach(item, list)                                                                                   \
-    for (__typeof__((list)->items) item = (list)->items; item && item < (list)->items + (list)->n; item++)
+    for (__typeof__(*(list)->items) *item = (list)->items; item && item < (list)->items + (list)->n; item++)
 
 /* ---- maps and lists as values: api/maps.c ---- */
 
