@@ -230,6 +230,9 @@ func (c *collector) newField(owner reflect.Type, goField reflect.StructField, ta
 	if f.kind, f.structType, err = kindOf(t); err != nil {
 		return f, err
 	}
+	if omit == "omitempty" && f.shape == value && t.Kind() == reflect.Struct {
+		omit = "" // has no effect on a Go struct, which times and quantities are too
+	}
 	f.omit = omit
 	if omit == "both" {
 		if f.omit = "omitzero"; f.shape == list || f.shape == mapping {

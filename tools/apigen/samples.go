@@ -201,6 +201,7 @@ func (f *filler) elements() int {
 
 func (f *filler) fillSlice(v reflect.Value, name string) {
 	if isBytes(v.Type()) {
+		v.SetBytes([]byte{})
 		if !f.zero {
 			v.SetBytes(fmt.Appendf(nil, "bytes %d", f.counter))
 		}

@@ -15,7 +15,7 @@ const header = `# Written by tools/apigen from %s; don't edit.
 # type GO-NAME C-NAME, then a line a resource (apiVersion, kind, plural, scope, "status" if it is a subresource), then a
 # line a field, in the order of encoding: JSON-NAME TYPE RULES.
 #   TYPE      scalar or C name of a struct; *T pointer (absent differs from zero), []T list, {}T map with string keys
-#   omitempty left out when false, 0, "", nil or an empty list or map; never a struct in place
+#   omitempty left out when false, 0, "", nil or an empty list or map (Go's tag, where it has an effect)
 #   omitzero  left out when zero: a struct whose members are all zero, a nil list (but not an empty one)
 #   key=K     elements of the list are told apart by their member K
 #   set       the list is a set

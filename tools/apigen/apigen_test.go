@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestTypeNamesAreSnakeCaseWithTheUsualAbbreviations(t *testing.T) {
@@ -84,5 +86,23 @@ func TestAPointerToAListIsAListThatIsLeftOutWhenNil(t *testing.T) {
 	}
 	if f := s.fields[0]; f.shape != list || f.omit != "omitzero" {
 		t.Errorf("got shape %q, rule %q", f.shape, f.omit)
+	}
+}
+
+func TestOmitemptyIsDroppedWhereGoDoesNotHeedIt(t *testing.T) {
+	c := &collector{markers: &markers{}}
+	s := &structType{}
+	err := c.addFields(s, reflect.TypeOf(struct {
+		Time    metav1.Time  `json:"time,omitempty"`
+		Pointer *metav1.Time `json:"pointer,omitempty"`
+		Text    string       `json:"text,omitempty"`
+	}{}), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"", "omitempty", "omitempty"} {
+		if got := s.fields[i].omit; got != want {
+			t.Errorf("%s: got rule %q, want %q", s.fields[i].json, got, want)
+		}
 	}
 }
