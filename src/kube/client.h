@@ -8,7 +8,10 @@
  * Fence: a client that belongs to a leader refuses writes (KUBE_ERROR_CANCELLED) once the fence's time has passed, so that a
  * process which lost its lease without noticing can't write any more.
  *
- * Threads: any. The client must outlive its calls.
+ * An answer of 429 or 5xx is tried again only when it has Retry-After and the deadline leaves the time for it.
+ *
+ * Threads: any. Blocking calls must not be made on the transport's thread. The client must outlive its calls, and the
+ * transport the client.
  */
 #ifndef KUBE_CLIENT_H
 #define KUBE_CLIENT_H
@@ -41,6 +44,7 @@ struct kube_client_options {
 
 struct kube_client;
 struct kube_client *kube_client_new(const struct kube_client_options *options);
+/* Closes it, waits until its calls have ended, releases it. Not on the transport's thread. NULL is allowed. */
 void kube_client_free(struct kube_client *client);
 /* Waiting and later calls fail with KUBE_ERROR_CANCELLED. */
 void kube_client_close(struct kube_client *client);
@@ -59,6 +63,8 @@ struct kube_target {
 };
 /* "/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUB?QUERY", percent-encoded. */
 const char *kube_path(struct kb_arena *arena, const struct kube_target *target);
+/* Appends "name=value", encoded, with '&' in front unless the text is empty: for kube_target.query. */
+void kube_query_add(struct kb_strbuf *query, const char *name, const char *value);
 /* The same with {namespace} and {name} in place of the values: a label with bounded values. */
 const char *kube_path_template(struct kb_arena *arena, const struct kube_target *target);
 
@@ -72,6 +78,10 @@ int kube_call(struct kube_client *client, enum kube_verb verb, const struct kube
               const char *body, size_t body_length, struct kb_strbuf *ret_body, struct kube_error *reterr);
 /* Any path ("/version", "/apis/..."), GET. */
 int kube_call_path(struct kube_client *client, const char *path, struct kb_strbuf *ret_body, struct kube_error *reterr);
+
+/* Any verb on a path built by the caller (encoded): subresources of other API groups. */
+int kube_call_raw(struct kube_client *client, enum kube_verb verb, const char *path, enum kube_content content,
+                  const char *body, size_t body_length, struct kb_strbuf *ret_body, struct kube_error *reterr);
 
 /* The same without blocking; `done` runs on the transport's thread; `body` is only valid during it. */
 typedef void (*kube_done)(void *userdata, const char *body, size_t n, const struct kube_error *error);
@@ -98,7 +108,8 @@ struct kube_delete_options {
 };
 int kube_client_delete(struct kube_client *client, const struct api_type *type, const char *namespace_, const char *name,
                        const struct kube_delete_options *options, struct kube_error *reterr);
-/* One list, all pages; calls back per object (shared, borrowed during the call). */
+/* One list, all pages; when it is complete calls back per object (shared, borrowed during the call). Stops when `each` is
+ * negative, and returns that. `query`: selectors, or NULL. */
 int kube_client_list(struct kube_client *client, const struct api_type *type, const char *namespace_, const char *query,
                      int (*each)(void *userdata, const struct api_object *object, struct kube_error *reterr), void *userdata,
                      struct kube_error *reterr);

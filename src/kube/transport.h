@@ -48,8 +48,10 @@ struct kube_transport {
     /* Ends an exchange soon: `end` follows with KUBE_ERROR_CANCELLED, and nothing before it when cancel was called on the
      * transport's thread. Other threads must know that `end` was not called yet: a lock held here and taken in `end`. */
     void (*cancel)(struct kube_transport *self, struct kube_exchange *exchange);
-    /* Runs fn(userdata) on the transport's thread after `delay_ns`. */
-    void (*post)(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata), void *userdata);
+    /* Runs fn(userdata) on the transport's thread after `delay_ns`. Returns the post's number, never 0. */
+    uint64_t (*post)(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata), void *userdata);
+    /* True: the post was waiting and will never run. False: it has run, is running, or there was none (0 is allowed). */
+    bool (*unpost)(struct kube_transport *self, uint64_t post);
     /* Ends all exchanges (KUBE_ERROR_CANCELLED), runs no more posts, joins the thread, releases it. */
     void (*free)(struct kube_transport *self);
 };

@@ -517,14 +517,30 @@ static void transport_cancel(struct kube_transport *self, struct kube_exchange *
     pthread_mutex_unlock(&s->lock);
 }
 
-static void transport_post(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata), void *userdata)
+static uint64_t transport_post(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata), void *userdata)
 {
     struct script *s = script_of(self);
     pthread_mutex_lock(&s->lock);
     *kb_vec_push(s->arena, &s->posts) =
-        (struct post){.due = now(s) + delay_ns, .number = s->post_number++, .fn = fn, .userdata = userdata};
+        (struct post){.due = now(s) + delay_ns, .number = ++s->post_number, .fn = fn, .userdata = userdata};
+    uint64_t number = s->post_number;
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
+    return number;
+}
+
+static bool transport_unpost(struct kube_transport *self, uint64_t number)
+{
+    struct script *s = script_of(self);
+    bool found = false;
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->posts.n && !found; i++) {
+        found = s->posts.items[i].number == number;
+        if (found)
+            kb_vec_remove(&s->posts, i);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
 }
 
 /* In thread mode the thread delivers the ends and stops; otherwise they are delivered here. */
@@ -553,8 +569,11 @@ static void transport_free(struct kube_transport *self)
 struct script *script_new(void)
 {
     struct script *s = kb_malloc(sizeof *s);
-    s->transport = (struct kube_transport){
-        .start = transport_start, .cancel = transport_cancel, .post = transport_post, .free = transport_free};
+    s->transport = (struct kube_transport){.start = transport_start,
+                                           .cancel = transport_cancel,
+                                           .post = transport_post,
+                                           .unpost = transport_unpost,
+                                           .free = transport_free};
     s->clock = (struct kb_clock){.wall = clock_wall, .mono = clock_mono, .wait = clock_wait};
     s->time = kb_clock_fake_new(SCRIPT_BEGIN);
     s->arena = kb_arena_new();
