@@ -1,6 +1,7 @@
 /*
  * The cache of one kind (or of a selection of one): immutable shared objects by namespace/name, with indexes.
- * client-go's Indexer plus its mutation cache: answers of own writes are put in, so that a controller reads what it wrote.
+ * client-go's Indexer plus its mutation cache: answers of own writes are put in, so that a controller reads what it
+ * wrote.
  *
  * Versions: objects are ordered by resourceVersion. An event that is not newer than what the store has is dropped, so
  * a watch event that repeats an own write causes no second notification.
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct kube_index_sink;                                           /* where an index function puts its values */
+struct kube_index_sink;                                               /* where an index function puts its values */
 void kube_index_add(struct kube_index_sink *sink, const char *value); /* copied; "" allowed */
 /* "namespace/name" or any two joined by '/'. */
 void kube_index_add_pair(struct kube_index_sink *sink, const char *a, const char *b);
@@ -24,8 +25,9 @@ struct kube_index {
     void (*values)(const void *object, struct kube_index_sink *sink);
 };
 
-/* Change told to handlers: before NULL: added; after NULL: deleted (before is the last known state). Borrowed during the
- * call. Called with no lock held, in the order of changes. */
+/* Change told to handlers: before NULL: added; after NULL: deleted (before is the last known state). Borrowed during
+ * the call. Called with no lock held, in the order of changes, by whichever thread changed the store. An object that
+ * was deleted and made again under its name (another UID) is told as a deletion and an addition. */
 typedef void (*kube_store_handler)(void *userdata, const struct api_object *before, const struct api_object *after);
 
 struct kube_store;
@@ -63,6 +65,11 @@ void kube_store_relist_begin(struct kube_store *store);
 void kube_store_relist_end(struct kube_store *store, const char *resource_version);
 /* The stream is known to have reached this version (bookmark). */
 void kube_store_reached(struct kube_store *store, const char *resource_version);
+/* The list under way has this object, but in a form that can't be read: its last known state stays. */
+void kube_store_keep(struct kube_store *store, const char *namespace_, const char *name);
+/* The server's versions have gone back (its data were restored): the next list is taken as it comes, own writes before
+ * it included. */
+void kube_store_distrust(struct kube_store *store);
 /* Removes all (the kind went away), telling handlers. */
 void kube_store_clear(struct kube_store *store);
 
