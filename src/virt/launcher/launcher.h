@@ -1,6 +1,6 @@
 /*
- * The launcher Pod of a VMI, as a pure function: same input, same bytes, no lock, no clock. The controllers and the command
- * `virt-controller render` call the same function.
+ * The launcher Pod of a VMI, as a pure function: same input, same bytes, no lock, no clock. The controllers and the
+ * command `virt-controller render` call the same function.
  *
  * Source of the rules: launcher-pod.md (the reference's pkg/virt-controller/services, pkg/hypervisor, pkg/network/pod,
  * pkg/storage ...).
@@ -19,7 +19,7 @@ struct virt_launcher_settings {
     const char *launcher_image;
     const char *exporter_image;
     const char *image_pull_secret;
-    const char *share_dir;          /* --kubevirt-share-dir */
+    const char *share_dir; /* --kubevirt-share-dir */
     const char *ephemeral_disk_dir;
     const char *container_disk_dir;
     const char *hotplug_disk_dir;
@@ -29,8 +29,8 @@ struct virt_launcher_settings {
 extern const struct virt_launcher_settings virt_launcher_default_settings;
 
 /*
- * What rendering looks up. Each function returns an object that lives as long as the arena, or NULL when there is none; it sets
- * *reterr and returns NULL when the look-up itself failed. All may be NULL pointers: nothing is there.
+ * What rendering looks up. Each function returns an object that lives as long as the arena, or NULL when there is none;
+ * it sets *reterr and returns NULL when the look-up itself failed. All may be NULL pointers: nothing is there.
  */
 struct virt_launcher_lookups {
     const struct core_pvc *(*pvc)(void *userdata, const char *namespace_, const char *name, struct kube_error *reterr);
@@ -56,17 +56,18 @@ struct virt_launcher_input {
     const struct kv_vmi *vmi;
     const struct virt_launcher_lookups *lookups;
     enum virt_launcher_mode mode;
-    int qemu_timeout_jitter;            /* 0..119, drawn by the caller */
-    const char *backend_storage_claim;  /* claim of persistent TPM/EFI/CBT state; "" when not needed or not there */
-    const struct core_pod *source_pod;  /* VIRT_LAUNCHER_MIGRATION_TARGET */
+    int qemu_timeout_jitter;           /* 0..119, drawn by the caller */
+    const char *backend_storage_claim; /* claim of persistent TPM/EFI/CBT state; "" when not needed or not there */
+    const struct core_pod *source_pod; /* VIRT_LAUNCHER_MIGRATION_TARGET */
 };
 
-/* Errors: KUBE_ERROR_INVALID with the reference's text; reason "PvcNotFound" when a claim is missing. The Pod has no namespace
- * (as in the reference); everything is in `arena`. */
+/* Errors: KUBE_ERROR_INVALID with the reference's text; reason "PvcNotFound" when a claim is missing. The Pod has no
+ * namespace (as in the reference); everything is in `arena`. */
 int virt_launcher_pod(struct kb_arena *arena, const struct virt_launcher_input *input, struct core_pod **ret,
                       struct kube_error *reterr);
 
-/* ---- the sum behind the resources, term by term: for render --explain-resources, and status.memory.memoryOverhead ---- */
+/* ---- the sum behind the resources, term by term: for render --explain-resources, and status.memory.memoryOverhead
+ * ---- */
 
 struct virt_resource_term {
     const char *resource; /* "memory", "cpu", ... */
@@ -105,7 +106,8 @@ bool virt_vmi_needs_backend_storage(const struct kv_vmi *vmi);
 int64_t virt_vmi_vcpus(const struct kv_vmi *vmi); /* sockets * cores * threads of those given; 1 without cpu struct */
 /* Pod host name of a VMI. */
 const char *virt_vmi_hostname(struct kb_arena *arena, const struct kv_vmi *vmi);
-/* Annotations that rendering and the later sync of a running Pod both compute: k8s.v1.cni.cncf.io/networks and friends. */
+/* Annotations that rendering and the later sync of a running Pod both compute: k8s.v1.cni.cncf.io/networks and friends.
+ */
 int virt_network_pod_annotations(struct kb_arena *arena, const struct virt_launcher_input *input,
                                  struct api_string_map *annotations, struct kube_error *reterr);
 
