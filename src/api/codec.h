@@ -2,10 +2,10 @@
  * The one codec: generic walks over the tables of api/object.h. Functions take `const struct api_type *type` and an
  * untyped pointer to a struct of that type.
  *
- * JSON text is read and written with yyjson. Limits on input: depth 100, size 64 MiB, valid UTF-8, integers exact and in the
- * range of their field, duplicate keys: the last one wins (as in Go); member names are matched exactly. An error names
- * the path ("spec.template.spec.volumes[3].name: expected a string, got a number").
- * null is the same as absent, as in Go.
+ * JSON text is read and written with yyjson. Limits on input: depth 100, size 64 MiB, valid UTF-8, integers exact and
+ * in the range of their field, duplicate keys: the last one wins (as in Go); member names are matched exactly. An error
+ * names the path ("spec.template.spec.volumes[3].name: expected a string, got a number"). null is the same as absent,
+ * as in Go.
  *
  * `metadata.managedFields` is skipped when decoding.
  *
@@ -42,7 +42,8 @@ struct api_projection {
     const char *const *paths;
     size_t n_paths;
 };
-/* Decodes into a shared immutable object of exactly the needed size, with interned strings. `projection` may be NULL. */
+/* Decodes into a shared immutable object of exactly the needed size, with interned strings. `projection` may be NULL.
+ */
 int api_decode_shared(const struct api_type *type, yyjson_val *value, const struct api_projection *projection,
                       const struct api_object **ret, struct kube_error *reterr);
 
@@ -56,7 +57,8 @@ enum api_encode_flag {
 void api_encode(const struct api_type *type, const void *data, unsigned flags, struct kb_strbuf *ret);
 /* The same as a value in a mutable document. */
 yyjson_mut_val *api_encode_value(yyjson_mut_doc *doc, const struct api_type *type, const void *data, unsigned flags);
-/* One field of a struct (a whole list, map, sub-struct): what a JSON patch carries. NULL when the omit rule leaves it out. */
+/* One field of a struct (a whole list, map, sub-struct): what a JSON patch carries. NULL when the omit rule leaves it
+ * out. */
 yyjson_mut_val *api_encode_field(yyjson_mut_doc *doc, const struct api_field *field, const void *data, unsigned flags);
 /* Appends `type`'s value as Go's fmt "%v"-free JSON into an arena string: api_encode into an arena. */
 const char *api_encode_text(struct kb_arena *arena, const struct api_type *type, const void *data, unsigned flags);
@@ -69,8 +71,8 @@ void api_clone_into(struct kb_arena *arena, const struct api_type *type, const v
 /* A deep copy of the value of one field from one struct to another of the same type. */
 void api_copy_field(struct kb_arena *arena, const struct api_field *field, const void *from, void *to);
 
-/* Semantic equality as apimachinery's equality.Semantic.DeepEqual with quantities by value: nil and empty lists and maps
- * are equal, "" and NULL strings in place are equal; pointers: both NULL or both equal. */
+/* Semantic equality as apimachinery's equality.Semantic.DeepEqual with quantities by value: nil and empty lists and
+ * maps are equal, "" and NULL strings in place are equal; pointers: both NULL or both equal. */
 bool api_equal(const struct api_type *type, const void *a, const void *b);
 bool api_equal_field(const struct api_field *field, const void *a, const void *b);
 /* 64-bit hash of the content (of the known encoding). */
@@ -79,17 +81,18 @@ uint64_t api_hash(const struct api_type *type, const void *data);
 /* ---- differences ---- */
 
 /* JSON merge patch (RFC 7386) that turns `before` into `after`; lists are replaced whole. NULL when nothing differs.
- * The value is in `doc`. */
+ * The value is in `doc`. What this format can't say is lost: a null inside raw JSON or an unknown member. */
 yyjson_mut_val *api_diff_merge(yyjson_mut_doc *doc, const struct api_type *type, const void *before, const void *after);
-/* JSON patch (RFC 6902, add/remove/replace, no tests) at member granularity; lists are replaced whole.
- * An empty array when nothing differs. */
+/* JSON patch (RFC 6902, add/remove/replace, no tests) at member granularity; lists are replaced whole. A struct in
+ * place that is all zero in `before` is added whole, as it may not stand in the server's copy. An empty array when
+ * nothing differs. Neither diff may start from a projected object. */
 yyjson_mut_val *api_diff_json(yyjson_mut_doc *doc, const struct api_type *type, const void *before, const void *after);
 
 /* ---- looking up ---- */
 
 const struct api_field *api_field_find(const struct api_type *type, const char *json, size_t n);
-/* By dotted path through structs in place and pointers: "spec.nodeName"; yields the address of the member, or NULL when a
- * pointer on the way is NULL or there is no such field. Lists and maps end the path. */
+/* By dotted path through structs in place and pointers: "spec.nodeName"; yields the address of the member, or NULL when
+ * a pointer on the way is NULL or there is no such field. Lists and maps end the path. */
 const void *api_field_at(const struct api_type *type, const void *data, const char *path,
                          const struct api_field **ret_field);
 /* Address of a field in a struct. */
@@ -107,8 +110,8 @@ const struct api_type *api_type_of(const char *api_version, const char *kind);
 
 /* ---- YAML ---- */
 
-/* Reads one or several YAML documents (or JSON) as JSON values, by the YAML 1.2 core schema as sigs.k8s.io/yaml reads it.
- * Calls back once a non-empty document, in order, with its number from 1; stops when the callback is negative. */
+/* Reads one or several YAML documents (or JSON) as JSON values, by the YAML 1.2 core schema as sigs.k8s.io/yaml reads
+ * it. Calls back once a non-empty document, in order, with its number from 1; stops when the callback is negative. */
 typedef int (*api_yaml_document)(void *userdata, int number, yyjson_doc *doc, struct kube_error *reterr);
 int api_yaml_read(const char *text, size_t n, api_yaml_document callback, void *userdata, struct kube_error *reterr);
 /* Appends a JSON value as YAML (block style, keys in the order given). */

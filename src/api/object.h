@@ -1,9 +1,9 @@
 /*
  * The object model: what generated types and their tables look like, and the life of an object.
  *
- * A type is a C struct (generated from the api/ schemas into api/types/<group>.h) and a `const struct api_type` with one
- * `struct api_field` a field. All work on objects (decode, encode, clone, equal, diff) is a walk over these tables, see
- * api/codec.h; a new type costs no code.
+ * A type is a C struct (generated from the api/ schemas into api/types/<group>.h) and a `const struct api_type` with
+ * one `struct api_field` a field. All work on objects (decode, encode, clone, equal, diff) is a walk over these tables,
+ * see api/codec.h; a new type costs no code.
  *
  * Shapes in C, from Go's:
  *     string, named string          const char *          never NULL in a decoded or cloned object; "" when absent.
@@ -23,7 +23,10 @@
  *     RawExtension, JSON, any       const char *          compact JSON text; "" when absent
  *
  * Each generated struct starts with `const char *extra_`: the members that this build does not know, as the inside of a
- * JSON object ("\"a\":1,\"b\":{}"), or NULL. They are kept, compared, cloned, encoded (after the known ones).
+ * JSON object ("\"a\":1,\"b\":{}"), sorted by name, or NULL. They are kept, compared, cloned, encoded (after the known
+ * ones).
+ *
+ * A NUL inside a string, which JSON allows, is held as the two bytes C0 80 and becomes \u0000 again when encoded.
  *
  * Objects that come from the API server are in one block of memory each, immutable, shared and counted
  * (struct api_object). The only way to a writable one is a clone into an arena.
@@ -42,9 +45,9 @@ enum api_kind {
     API_INT32,
     API_INT64,
     API_FLOAT64,
-    API_BYTES,         /* base64 text */
-    API_QUANTITY,      /* text */
-    API_TIME,          /* text, RFC 3339; absent encodes as null (unless omitted) */
+    API_BYTES,    /* base64 text */
+    API_QUANTITY, /* text */
+    API_TIME,     /* text, RFC 3339; absent encodes as null (unless omitted) */
     API_MICRO_TIME,
     API_DURATION,      /* text */
     API_INT_OR_STRING, /* struct api_int_or_string */
@@ -66,7 +69,7 @@ enum api_omit {
 };
 
 enum api_field_flag {
-    API_FIELD_INTERN = 1, /* the text repeats across objects: decoded caches share it (labels keys, phases, node names) */
+    API_FIELD_INTERN = 1, /* the text repeats across objects: decoded caches share it (phases, node names) */
     API_FIELD_SET = 2,    /* a list that is a set (listType=set): finalizers */
 };
 
@@ -97,7 +100,7 @@ struct api_resource {
 struct api_type {
     const char *name;               /* C struct name: "kv_vmi_spec" */
     const struct api_field *fields; /* in Go's order, which is the order of encoding */
-    const uint8_t *sorted;          /* indexes into fields, sorted by JSON name: for decoding (uint16 when n > 255: none is) */
+    const uint8_t *sorted;          /* indexes into fields, sorted by JSON name: for decoding */
     uint16_t n_fields;
     uint32_t size;                       /* sizeof the C struct */
     const struct api_resource *resource; /* NULL for types that are not top level */
