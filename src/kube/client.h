@@ -83,6 +83,13 @@ int kube_call_path(struct kube_client *client, const char *path, struct kb_strbu
 int kube_call_raw(struct kube_client *client, enum kube_verb verb, const char *path, enum kube_content content,
                   const char *body, size_t body_length, struct kb_strbuf *ret_body, struct kube_error *reterr);
 
+/* An answer with a status of 400 and more as an error: the Status in its body, or what apimachinery makes of its code. For those
+ * who use the transport themselves. Returns -1. */
+int kube_error_from_answer(struct kube_error *reterr, const char *method, int status, int64_t retry_after_ms,
+                           const char *body, size_t n);
+/* From a metav1.Status: the object of a watch event of type ERROR. Returns -1. */
+int kube_error_from_status(struct kube_error *reterr, yyjson_val *status);
+
 /* The same without blocking; `done` runs on the transport's thread; `body` is only valid during it. */
 typedef void (*kube_done)(void *userdata, const char *body, size_t n, const struct kube_error *error);
 void kube_call_async(struct kube_client *client, enum kube_verb verb, const struct kube_target *target,

@@ -5,7 +5,6 @@
  */
 #include "kube/limiter.h"
 #include "base/arena.h"
-#include <math.h>
 #include <stdlib.h>
 
 struct kube_limiter {
@@ -42,11 +41,16 @@ void kube_limiter_free(struct kube_limiter *l)
     free(l);
 }
 
+static void fill_up(struct kube_limiter *l, double tokens)
+{
+    l->tokens = tokens < l->burst ? tokens : l->burst;
+}
+
 static void refill(struct kube_limiter *l)
 {
     int64_t now = l->clock->mono(l->clock);
     if (now > l->at)
-        l->tokens = fmin(l->tokens + (double)(now - l->at) * l->qps / KB_NS_PER_S, l->burst);
+        fill_up(l, l->tokens + (double)(now - l->at) * l->qps / KB_NS_PER_S);
     l->at = now;
 }
 
@@ -57,15 +61,31 @@ static int64_t due_in(const struct kube_limiter *l, uint64_t ticket)
     /* A billionth of a token is the error of adding up fractions, not a debt. */
     if (missing < 1e-9)
         return 0;
-    double ns = ceil(missing / l->qps * KB_NS_PER_S);
-    return l->qps > 0 && ns < 9e18 ? (int64_t)ns : INT64_MAX;
+    double ns = missing / l->qps * KB_NS_PER_S;
+    if (!(l->qps > 0 && ns < 9e18))
+        return INT64_MAX;
+    int64_t whole = (int64_t)ns;
+    return (double)whole < ns ? whole + 1 : whole;
 }
 
-static uint64_t issue(struct kube_limiter *l)
+static int64_t add_saturating(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* 0: it would be due after the deadline, or the limiter is closed. */
+static uint64_t issue(struct kube_limiter *l, int64_t deadline)
 {
     refill(l);
     l->tokens -= 1;
-    return ++l->issued;
+    l->issued++;
+    int64_t wait = due_in(l, l->issued);
+    if (!l->closed && (wait == 0 || add_saturating(l->at, wait) <= deadline))
+        return l->issued;
+    l->tokens += 1;
+    l->issued--;
+    return 0;
 }
 
 void kube_limiter_set(struct kube_limiter *l, double qps, int burst)
@@ -75,44 +95,30 @@ void kube_limiter_set(struct kube_limiter *l, double qps, int burst)
         refill(l);
         l->qps = qps;
         l->burst = burst;
-        l->tokens = fmin(l->tokens, burst);
+        fill_up(l, l->tokens);
         pthread_cond_broadcast(&l->changed);
     }
     pthread_mutex_unlock(&l->lock);
 }
 
-static int64_t add_saturating(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 int64_t kube_limiter_take(struct kube_limiter *l, int64_t deadline)
 {
     pthread_mutex_lock(&l->lock);
-    uint64_t ticket = issue(l);
-    int64_t begin = l->at, wait = due_in(l, ticket);
-    if (l->closed || (wait > 0 && add_saturating(begin, wait) > deadline)) {
-        /* Nobody came later: the lock is held since the ticket was issued. */
-        l->tokens += 1;
-        l->issued--;
-        pthread_mutex_unlock(&l->lock);
-        return -1;
-    }
-    while (wait > 0 && !l->closed) {
+    uint64_t ticket = issue(l, deadline);
+    int64_t begin = l->at, wait;
+    while (ticket && !l->closed && (wait = due_in(l, ticket)) > 0) {
         l->clock->wait(l->clock, &l->changed, &l->lock, add_saturating(l->at, wait));
         refill(l);
-        wait = due_in(l, ticket);
     }
-    int64_t waited = l->closed ? -1 : l->at - begin;
+    int64_t waited = ticket && !l->closed ? l->at - begin : -1;
     pthread_mutex_unlock(&l->lock);
     return waited;
 }
 
-uint64_t kube_limiter_ticket(struct kube_limiter *l)
+uint64_t kube_limiter_ticket(struct kube_limiter *l, int64_t deadline)
 {
     pthread_mutex_lock(&l->lock);
-    uint64_t ticket = issue(l);
+    uint64_t ticket = issue(l, deadline);
     pthread_mutex_unlock(&l->lock);
     return ticket;
 }
@@ -128,7 +134,7 @@ int64_t kube_limiter_due(struct kube_limiter *l, uint64_t ticket)
 
 int64_t kube_limiter_reserve(struct kube_limiter *l)
 {
-    return kube_limiter_due(l, kube_limiter_ticket(l));
+    return kube_limiter_due(l, kube_limiter_ticket(l, INT64_MAX));
 }
 
 void kube_limiter_close(struct kube_limiter *l)
