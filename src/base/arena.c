@@ -22,6 +22,9 @@
 #endif
 #ifdef ARENA_POISON
 #include <sanitizer/asan_interface.h>
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized" /* GCC takes poisoning for reading */
+#endif
 #define hide(p, n)   __asan_poison_memory_region((p), (n))
 #define unhide(p, n) __asan_unpoison_memory_region((p), (n))
 #else

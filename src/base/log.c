@@ -122,8 +122,8 @@ static void format_line(enum kb_log_level level, const struct kb_log_object *obj
         put_field(ret, fields[i].key, fields[i].value, fields[i].room);
 }
 
-void kb_log_write(enum kb_log_level level, int verbosity, const struct kb_log_object *object, const char *file,
-                  int line, const char *format, ...)
+void kb_log_write(enum kb_log_level level, int verbosity, const char *file, int line,
+                  const struct kb_log_object *object, const char *format, ...)
 {
     if (level == KB_INFO && verbosity > kb_log_verbosity())
         return;

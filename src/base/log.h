@@ -27,13 +27,13 @@ void kb_log_init(const char *component, int fd, struct kb_clock *clock);
 void kb_log_set_verbosity(int verbosity); /* default 2 */
 int kb_log_verbosity(void);
 
-#define kb_log(level, ...)                kb_log_write((level), 2, NULL, __FILE_NAME__, __LINE__, __VA_ARGS__)
-#define kb_log_v(verbosity, ...)          kb_log_write(KB_INFO, (verbosity), NULL, __FILE_NAME__, __LINE__, __VA_ARGS__)
-#define kb_log_object(level, object, ...) kb_log_write((level), 2, (object), __FILE_NAME__, __LINE__, __VA_ARGS__)
-#define kb_log_object_v(verbosity, object, ...)                                                                        \
-    kb_log_write(KB_INFO, (verbosity), (object), __FILE_NAME__, __LINE__, __VA_ARGS__)
+/* The object is a part of the variable arguments so that a compound literal with commas may be given. */
+#define kb_log(level, ...)              kb_log_write((level), 2, __FILE_NAME__, __LINE__, NULL, __VA_ARGS__)
+#define kb_log_v(verbosity, ...)        kb_log_write(KB_INFO, (verbosity), __FILE_NAME__, __LINE__, NULL, __VA_ARGS__)
+#define kb_log_object(level, ...)       kb_log_write((level), 2, __FILE_NAME__, __LINE__, __VA_ARGS__)
+#define kb_log_object_v(verbosity, ...) kb_log_write(KB_INFO, (verbosity), __FILE_NAME__, __LINE__, __VA_ARGS__)
 
-void kb_log_write(enum kb_log_level level, int verbosity, const struct kb_log_object *object, const char *file,
-                  int line, const char *format, ...) __attribute__((format(printf, 6, 7)));
+void kb_log_write(enum kb_log_level level, int verbosity, const char *file, int line,
+                  const struct kb_log_object *object, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 #endif
