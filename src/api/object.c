@@ -237,9 +237,8 @@ void api_object_unref(const struct api_object *object)
 {
     struct api_object *mine = (struct api_object *)object;
 
-    if (!object || atomic_fetch_sub_explicit(&mine->references, 1, memory_order_release) != 1)
+    if (!object || atomic_fetch_sub_explicit(&mine->references, 1, memory_order_acq_rel) != 1)
         return;
-    atomic_thread_fence(memory_order_acquire);
     release_values(object, object->type, object->data);
     free(mine);
 }
