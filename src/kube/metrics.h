@@ -30,31 +30,45 @@ struct kube_metric_family {
 struct kube_metrics;
 struct kube_metrics *kube_metrics_new(void);
 void kube_metrics_free(struct kube_metrics *metrics);
-/* Makes the family appear (with help and type) even before its first series. Families must stay. */
+/* Makes a family without labels appear before its first change (histograms with count 0), as in Prometheus' Go client; families
+ * with labels appear with their first series. Families must stay. */
 void kube_metrics_register(struct kube_metrics *metrics, const struct kube_metric_family *family);
 
-/* Label values follow, one per label name, `const char *`. */
+/* Label values follow, one per label name, `const char *`. Invalid UTF-8 in them becomes '?'. */
 void kube_metric_add(struct kube_metrics *metrics, const struct kube_metric_family *family, double delta, ...);
 void kube_metric_set(struct kube_metrics *metrics, const struct kube_metric_family *family, double value, ...);
 void kube_metric_observe(struct kube_metrics *metrics, const struct kube_metric_family *family, double value, ...);
+/* Makes the series (value 0) if it is not there. */
+void kube_metric_touch(struct kube_metrics *metrics, const struct kube_metric_family *family, ...);
 void kube_metric_remove(struct kube_metrics *metrics, const struct kube_metric_family *family, ...);
-double kube_metric_value(struct kube_metrics *metrics, const struct kube_metric_family *family, ...); /* 0: no such series */
+/* 0: no such series; of histograms the number of observations. */
+double kube_metric_value(struct kube_metrics *metrics, const struct kube_metric_family *family, ...);
 
 /* ---- at scrape time ---- */
 
 struct kube_exposition; /* sorted by family name when written */
+/* On the scraping thread, no lock held. Of samples with the same name and labels the first counts. */
 typedef void (*kube_collector)(void *userdata, struct kube_exposition *out);
 void kube_metrics_add_collector(struct kube_metrics *metrics, kube_collector collector, void *userdata);
 /* One sample; label values as an array parallel to family->labels. */
 void kube_exposition_sample(struct kube_exposition *out, const struct kube_metric_family *family,
                             const char *const *label_values, double value);
+/* The same with further labels of this sample alone (no limit on their number); empty values are left out. */
+void kube_exposition_sample_with(struct kube_exposition *out, const struct kube_metric_family *family,
+                                 const char *const *label_values, const char *const *extra_names,
+                                 const char *const *extra_values, size_t n_extra, double value);
 /* Appends the whole exposition. */
 void kube_metrics_write(struct kube_metrics *metrics, struct kb_strbuf *ret);
 
 /* process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds, process_start_time_seconds ... */
 void kube_metrics_add_process_collector(struct kube_metrics *metrics);
-/* workqueue_* of client-go as a struct kube_queue_observer; its userdata is kube_workqueue_metrics_data(metrics, name). */
+
+/*
+ * PREFIX + "workqueue_*" of client-go as a struct kube_queue_observer; its userdata is what kube_workqueue_metrics_data
+ * returns, which belongs to the registry. The series of a queue exist from that call on.
+ */
 extern const struct kube_queue_observer kube_workqueue_metrics;
-void *kube_workqueue_metrics_data(struct kube_metrics *metrics, const char *queue_name);
+void *kube_workqueue_metrics_data(struct kube_metrics *metrics, const char *prefix, const char *queue_name,
+                                  struct kb_clock *clock);
 
 #endif
