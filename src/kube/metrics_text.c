@@ -196,7 +196,7 @@ void kube_metric_number(double value, char ret[KUBE_METRIC_NUMBER_SIZE])
         strcpy(ret, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
         return;
     }
-    if (fabs(value) < 1e6 && value == (double)(long)value && !(value == 0 && signbit(value))) {
+    if (fabs(value) < 1e6 && value == (double)(long)value) {
         snprintf(ret, KUBE_METRIC_NUMBER_SIZE, "%ld", (long)value);
         return;
     }
