@@ -1,9 +1,9 @@
 /*
  * The metrics registry: families by name, each with its series by label values.
  *
- * A change of an existing series takes the lock shared and is one atomic operation on its number (a double kept as its bits);
- * only the first change of a series, and a removal, take it exclusively. So a pointer to a series is good while the shared lock
- * is held.
+ * A change of an existing series takes the lock shared and is one atomic operation on its number (a double kept as its
+ * bits); only the first change of a series, and a removal, take it exclusively. So a pointer to a series is good while
+ * the shared lock is held.
  */
 #include "kube/metrics.h"
 #include "base/map.h"
@@ -54,7 +54,7 @@ static void free_family(struct family *family)
 {
     const char *key;
     struct series *series;
-    kb_map_foreach(family->series, key, series)
+    kb_map_foreach (family->series, key, series)
         free(series);
     kb_map_free(family->series);
     free(family);
@@ -66,10 +66,10 @@ void kube_metrics_free(struct kube_metrics *metrics)
         return;
     const char *name;
     struct family *family;
-    kb_map_foreach(metrics->families, name, family)
+    kb_map_foreach (metrics->families, name, family)
         free_family(family);
     kb_map_free(metrics->families);
-    kb_vec_foreach(memory, &metrics->owned)
+    kb_vec_foreach (memory, &metrics->owned)
         free(*memory);
     free(metrics->owned.items);
     free(metrics->collectors.items);
@@ -332,7 +332,7 @@ static void expose_family(struct kube_exposition *out, struct family *family)
 {
     const char *key;
     struct series *series;
-    kb_map_foreach(family->series, key, series)
+    kb_map_foreach (family->series, key, series)
         expose_series(out, family->definition, key, series);
 }
 
@@ -340,7 +340,7 @@ static void expose_registry(struct kube_metrics *metrics, struct kube_exposition
 {
     const char *name;
     struct family *family;
-    kb_map_foreach(metrics->families, name, family)
+    kb_map_foreach (metrics->families, name, family)
         expose_family(out, family);
 }
 

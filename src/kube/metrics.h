@@ -1,8 +1,9 @@
 /*
- * A metrics registry with Prometheus text exposition (version 0.0.4). Families are tables; series are made on first use.
+ * A metrics registry with Prometheus text exposition (version 0.0.4). Families are tables; series are made on first
+ * use.
  *
- *     static const struct kube_metric_family adds = {"workqueue_adds_total", "Total number of adds", KUBE_COUNTER, {"name"}};
- *     kube_metric_add(registry, &adds, 1, "virt-controller-vm");
+ *     static const struct kube_metric_family adds = {"workqueue_adds_total", "Total number of adds", KUBE_COUNTER,
+ * {"name"}}; kube_metric_add(registry, &adds, 1, "virt-controller-vm");
  *
  * Families that describe the cluster are computed when scraped: a collector writes its samples into the exposition.
  * Threads: any. Adding to an existing series is one atomic operation behind a shared lock.
@@ -30,8 +31,8 @@ struct kube_metric_family {
 struct kube_metrics;
 struct kube_metrics *kube_metrics_new(void);
 void kube_metrics_free(struct kube_metrics *metrics);
-/* Makes a family without labels appear before its first change (histograms with count 0), as in Prometheus' Go client; families
- * with labels appear with their first series. Families must stay. */
+/* Makes a family without labels appear before its first change (histograms with count 0), as in Prometheus' Go client;
+ * families with labels appear with their first series. Families must stay. */
 void kube_metrics_register(struct kube_metrics *metrics, const struct kube_metric_family *family);
 
 /* Label values follow, one per label name, `const char *`. Invalid UTF-8 in them becomes '?'. */

@@ -1,5 +1,6 @@
 /*
- * process_*: what Prometheus' process collector for Linux tells, from /proc/self at each scrape. What can not be read is left out.
+ * process_*: what Prometheus' process collector for Linux tells, from /proc/self at each scrape. What can not be read
+ * is left out.
  */
 #include "kube/metrics_internal.h"
 #include <dirent.h>
@@ -63,8 +64,9 @@ static void collect_stat(struct kube_exposition *out)
     unsigned long user, system, virtual_bytes;
     unsigned long long started;
     long resident_pages;
-    if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu %lu %ld",
-                        &user, &system, &started, &virtual_bytes, &resident_pages) != 5)
+    if (!rest ||
+        sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu %lu %ld",
+               &user, &system, &started, &virtual_bytes, &resident_pages) != 5)
         return;
     double ticks = (double)sysconf(_SC_CLK_TCK);
     put(out, CPU_SECONDS, (double)(user + system) / ticks);

@@ -1,9 +1,10 @@
 /*
  * The exposition: samples of one scrape, and their text as Prometheus' Go client writes it (format 0.0.4).
  *
- * Families are sorted by name, the labels of a sample by label name, samples by number of labels and then by label values.
- * A sample keeps its label values in one piece of memory, in that order and each ended by NUL, so that comparing two samples is
- * one memcmp (NUL sorts before every other byte, as the end of a Go string does) and 100,000 samples stay small.
+ * Families are sorted by name, the labels of a sample by label name, samples by number of labels and then by label
+ * values. A sample keeps its label values in one piece of memory, in that order and each ended by NUL, so that
+ * comparing two samples is one memcmp (NUL sorts before every other byte, as the end of a Go string does) and 100,000
+ * samples stay small.
  */
 #include "base/map.h"
 #include "base/strings.h"
@@ -50,7 +51,7 @@ void kube_exposition_free(struct kube_exposition *out)
 {
     const char *name;
     struct group *group;
-    kb_map_foreach(out->groups, name, group)
+    kb_map_foreach (out->groups, name, group)
         free(group->samples.items);
     kb_map_free(out->groups);
     kb_arena_free(out->arena);
@@ -307,8 +308,7 @@ static void put_group(struct kb_strbuf *b, struct group *group)
     kb_strbuf_printf(b, "\n# TYPE %s %s\n", family->name, type_names[family->type]);
     qsort(group->samples.items, group->samples.n, sizeof(struct sample), compare_samples);
     const struct sample *before = NULL;
-    kb_vec_foreach(sample, &group->samples)
-    {
+    kb_vec_foreach (sample, &group->samples) {
         if (before && same_series(before, sample))
             continue;
         before = sample;
@@ -333,7 +333,7 @@ void kube_exposition_write(struct kube_exposition *out, struct kb_strbuf *ret)
     struct group **groups = kb_arena_many(out->arena, struct group *, kb_map_count(out->groups) + 1);
     const char *name;
     struct group *group;
-    kb_map_foreach(out->groups, name, group)
+    kb_map_foreach (out->groups, name, group)
         groups[n++] = group;
     qsort(groups, n, sizeof *groups, compare_groups);
     for (size_t i = 0; i < n; i++)

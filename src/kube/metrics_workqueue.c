@@ -1,9 +1,9 @@
 /*
  * The metrics of work queues, with client-go's names behind a prefix.
  *
- * The two gauges about work in progress are computed when they are scraped, from the times at which the running items were
- * taken. The observer is not told which item is done, only how long it took: that gives the time at which it was taken, and
- * the recorded time nearest to that one goes. At most `threads` of them are there.
+ * The two gauges about work in progress are computed when they are scraped, from the times at which the running items
+ * were taken. The observer is not told which item is done, only how long it took: that gives the time at which it was
+ * taken, and the recorded time nearest to that one goes. At most `threads` of them are there.
  */
 #include "base/arena.h"
 #include "base/strings.h"
@@ -33,12 +33,13 @@ static const struct kube_metric_family templates[N_FAMILIES] = {
                  "How many seconds has the longest running processor for workqueue been running.",
                  KUBE_GAUGE,
                  {"name"}},
-    [UNFINISHED] = {"workqueue_unfinished_work_seconds",
-                    "How many seconds of work have been in progress without being observed by work_duration. Large values "
-                    "indicate stuck threads. The number of stuck threads can be deduced by observing the rate at which "
-                    "this value increases.",
-                    KUBE_GAUGE,
-                    {"name"}},
+    [UNFINISHED] =
+        {"workqueue_unfinished_work_seconds",
+         "How many seconds of work have been in progress without being observed by work_duration. Large values "
+         "indicate stuck threads. The number of stuck threads can be deduced by observing the rate at which "
+         "this value increases.",
+         KUBE_GAUGE,
+         {"name"}},
 };
 
 struct queue_metrics {

@@ -1,10 +1,11 @@
 /*
- * The HTTPS server: libmicrohttpd driven by one thread of ours, which sleeps in poll(2) on libmicrohttpd's epoll descriptor, the
- * watch of the certificate's files and a descriptor that ends it.
+ * The HTTPS server: libmicrohttpd driven by one thread of ours, which sleeps in poll(2) on libmicrohttpd's epoll
+ * descriptor, the watch of the certificate's files and a descriptor that ends it.
  *
- * libmicrohttpd's own time-out begins anew with every byte, so that a client which drips bytes could hold a connection for ever.
- * Here each connection has a deadline: set when it opens and after each answer (for the next request to arrive) and when a
- * request is complete (for its answer to be taken). What is late is shut down, which libmicrohttpd then sees as its end.
+ * libmicrohttpd's own time-out begins anew with every byte, so that a client which drips bytes could hold a connection
+ * for ever. Here each connection has a deadline: set when it opens and after each answer (for the next request to
+ * arrive) and when a request is complete (for its answer to be taken). What is late is shut down, which libmicrohttpd
+ * then sees as its end.
  */
 #include "kube/server.h"
 #include "base/clock.h"
@@ -43,6 +44,7 @@ struct kube_server {
     struct MHD_Daemon *daemon;
     struct kube_tls *tls; /* NULL: plain HTTP */
     struct connection *connections;
+    bool run_again; /* a connection ended: when the limit was reached only another MHD_run listens again */
     int port, stop_fd;
     pthread_t thread;
 };
@@ -104,6 +106,7 @@ static void disconnected(void **socket_context)
     if (connection->next)
         connection->next->link = connection->link;
     kube_tls_disconnected(&connection->tls);
+    connection->server->run_again = true;
     free(connection);
     *socket_context = NULL;
 }
@@ -203,7 +206,8 @@ static const struct kube_http_route *find_route(const struct kube_server *server
         if (method_matches(route->method, method))
             return route;
         if (length < size && !strstr(ret_allow, route->method))
-            length += (size_t)snprintf(ret_allow + length, size - length, "%s%s", length > 0 ? ", " : "", route->method);
+            length +=
+                (size_t)snprintf(ret_allow + length, size - length, "%s%s", length > 0 ? ", " : "", route->method);
     }
     return NULL;
 }
@@ -254,7 +258,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *handle,
     if (first)
         set_deadline(handle);
     struct kube_http_query query = {handle, path};
-    bool has_body = kube_http_query_header(&query, "Content-Length") || kube_http_query_header(&query, "Transfer-Encoding");
+    bool has_body =
+        kube_http_query_header(&query, "Content-Length") || kube_http_query_header(&query, "Transfer-Encoding");
     if (first && !has_body)
         return MHD_YES;
     if (!first && *upload_size > 0)
@@ -267,6 +272,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *handle,
 static int poll_timeout(struct kube_server *server, int64_t nearest)
 {
     unsigned long long pending_ms;
+    if (server->run_again)
+        return 0;
     if (server->tls && kube_tls_retry_at(server->tls) < nearest)
         nearest = kube_tls_retry_at(server->tls);
     int64_t wait_ns = nearest == INT64_MAX ? -1 : nearest - now();
@@ -292,6 +299,7 @@ static void *serve(void *userdata)
             break;
         if (server->tls && (fds[2].revents || kube_tls_retry_at(server->tls) <= now()))
             kube_tls_files_changed(server->tls);
+        server->run_again = false;
         MHD_run(server->daemon);
     }
     return NULL;
@@ -351,11 +359,11 @@ static int port_of(int fd)
     return ntohs(address.sin6_port); /* at the same place in sockaddr_in */
 }
 
-/* libmicrohttpd wants a certificate, or a function that finds one. Ours are set for each session before its handshake; this
- * one is asked only while there is none. */
+/* libmicrohttpd wants a certificate, or a function that finds one. Ours are set for each session before its handshake;
+ * this one is asked only while there is none. */
 static int no_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **ret_certs,
-                          unsigned *ret_n, gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_n_ocsp, gnutls_privkey_t *ret_key,
-                          unsigned *ret_flags)
+                          unsigned *ret_n, gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_n_ocsp,
+                          gnutls_privkey_t *ret_key, unsigned *ret_flags)
 {
     (void)session, (void)info, (void)ret_certs, (void)ret_n, (void)ret_ocsp, (void)ret_n_ocsp, (void)ret_key;
     (void)ret_flags;
@@ -374,7 +382,8 @@ static int start_daemon(struct kube_server *server, int listen_fd, struct kube_e
         {MHD_OPTION_END, 0, NULL},
     };
     unsigned flags = MHD_USE_EPOLL | (server->tls ? MHD_USE_TLS : 0);
-    server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    server->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     if (!server->daemon) {
         close(listen_fd);
         return kube_error_set(reterr, KUBE_ERROR_INTERNAL, "start the HTTP server");

@@ -21,7 +21,7 @@ struct kube_tls_state { /* of one connection; lives as long as its session */
 
 int kube_tls_new(const struct kube_server_options *options, struct kube_tls **ret, struct kube_error *reterr);
 void kube_tls_free(struct kube_tls *tls);
-int kube_tls_watch_fd(const struct kube_tls *tls); /* readable: call kube_tls_files_changed; -1: not watching */
+int kube_tls_watch_fd(const struct kube_tls *tls);     /* readable: call kube_tls_files_changed; -1: not watching */
 int64_t kube_tls_retry_at(const struct kube_tls *tls); /* mono time at which to call it anyway; INT64_MAX: none */
 void kube_tls_files_changed(struct kube_tls *tls);
 /* Prepares the session of a new connection: its certificate, versions, ciphers. */

@@ -1,14 +1,14 @@
 /*
  * Certificates and TLS policies of the HTTPS server.
  *
- * The directories of both files are watched with inotify, so that the swap of a mounted Secret's symbolic link is seen. Any event
- * makes both files be read again; the pair is replaced only when their content differs from what is in use and loads. A
- * pair is counted: connections keep the one that they began with. Without a watch (the directory does not exist yet) the
- * files are looked at when a client connects, at most once a second.
+ * The directories of both files are watched with inotify, so that the swap of a mounted Secret's symbolic link is seen.
+ * Any event makes both files be read again; the pair is replaced only when their content differs from what is in use
+ * and loads. A pair is counted: connections keep the one that they began with. Without a watch (the directory does not
+ * exist yet) the files are looked at when a client connects, at most once a second.
  *
- * Ciphers: GnuTLS selects them by parts (key exchange, cipher, MAC), so that a list of suites can not be expressed without
- * allowing others. Therefore the first suite of the list that the client offers and the key can serve is picked from the
- * client's hello, and is then the only one enabled. As in Go the list is for TLS 1.2 and older.
+ * Ciphers: GnuTLS selects them by parts (key exchange, cipher, MAC), so that a list of suites can not be expressed
+ * without allowing others. Therefore the first suite of the list that the client offers and the key can serve is picked
+ * from the client's hello, and is then the only one enabled. As in Go the list is for TLS 1.2 and older.
  */
 #include "base/clock.h"
 #include "base/strings.h"

@@ -1,8 +1,8 @@
 /*
  * The registry and its text: golden expositions as Prometheus' Go client prints them for the same calls.
  */
-#include "kube/metrics.h"
 #include "base/arena.h"
+#include "kube/metrics.h"
 #include "kube/metrics_internal.h"
 #include <math.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@ static const struct kube_metric_family requests = {
     "http_requests_total", "Requests by verb and \\ path\nsince the start", KUBE_COUNTER, {"verb", "code", "path"}};
 static const struct kube_metric_family ready = {"ready", "Whether it is", KUBE_GAUGE};
 static const double latency_buckets[] = {0.005, 0.1, 1, 2.5, 1e6};
-static const struct kube_metric_family latency = {
-    "latency_seconds", "How long", KUBE_HISTOGRAM, {"name"}, latency_buckets, KB_ARRAY_LEN(latency_buckets)};
+static const struct kube_metric_family latency = {"latency_seconds", "How long",      KUBE_HISTOGRAM,
+                                                  {"name"},          latency_buckets, KB_ARRAY_LEN(latency_buckets)};
 
 static void assert_text(struct kube_metrics *metrics, const char *expected)
 {
@@ -241,8 +241,9 @@ static void work_queues_have_the_series_of_client_go(void **state)
     assert_true(value_of(out, "kubevirt_workqueue_longest_running_processor_seconds{name=\"vm\"}") == 4);
     assert_true(value_of(out, "kubevirt_workqueue_unfinished_work_seconds{name=\"vm\"}") == 5);
     assert_true(value_of(out, "kubevirt_workqueue_queue_duration_seconds_bucket{name=\"vm\",le=\"1e-08\"}") == 1);
-    assert_true(value_of(out, "kubevirt_workqueue_queue_duration_seconds_bucket{name=\"vm\",le=\"9.999999999999999e-06\"}") ==
-                1);
+    assert_true(
+        value_of(out, "kubevirt_workqueue_queue_duration_seconds_bucket{name=\"vm\",le=\"9.999999999999999e-06\"}") ==
+        1);
     assert_true(value_of(out, "kubevirt_workqueue_queue_duration_seconds_bucket{name=\"vm\",le=\"10\"}") == 2);
     assert_true(value_of(out, "kubevirt_workqueue_work_duration_seconds_count{name=\"vm\"}") == 0);
     observer->processed_for(data, 4 * KB_NS_PER_S); /* the first one */
