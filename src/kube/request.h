@@ -30,6 +30,8 @@ struct kb_random *kube_request_random(const struct kube_request *req);
 struct kube_client *kube_request_client(const struct kube_request *req);
 /* Return value for "again in so long": return kube_request_later(req, 5 * KB_NS_PER_S). The nearest one counts. */
 int kube_request_later(struct kube_request *req, int64_t delay_ns);
+/* Calls end(data) when the request ends: for what a request pins besides cached objects. The last one given is called first. */
+void kube_request_at_end(struct kube_request *req, void (*end)(void *data), void *data);
 /* For a key of any controller. */
 void kube_request_enqueue(struct kube_request *req, const char *controller, const char *key, int64_t delay_ns);
 

@@ -8,7 +8,7 @@
 #include "kube/informer.h"
 
 enum virt_informer {
-    VIRT_CRD, /* these two run before anything else */
+    VIRT_CRD, /* these two run before anything else; CRDs are projected to group, names and versions */
     VIRT_KUBEVIRT,
 
     VIRT_VMI,
@@ -18,7 +18,7 @@ enum virt_informer {
     VIRT_MIGRATION,
     VIRT_POD,     /* Pods with label kubevirt.io: launcher, hotplug, exporter Pods */
     VIRT_ALL_POD, /* every Pod of the cluster, projected to what drains and exports ask */
-    VIRT_NODE,
+    VIRT_NODE,    /* projected: without images and volumes of status; write with kube_patch */
     VIRT_NAMESPACE,
     VIRT_PVC,
     VIRT_PDB,
@@ -58,17 +58,32 @@ enum virt_informer {
     VIRT_N_INFORMERS
 };
 
-/* Index names. Values are "namespace/name" unless said otherwise. */
-#define VIRT_INDEX_NODE       "node"       /* VMI: status.nodeName */
-#define VIRT_INDEX_DV         "dv"         /* VMI, VM: DataVolume volumes */
-#define VIRT_INDEX_PVC        "pvc"        /* VMI, VM: claims of volumes */
-#define VIRT_INDEX_OWNER      "owner"      /* Pod, VMI, VM, DV, PVC: UID of the controller owner */
-#define VIRT_INDEX_VM         "vm"         /* ControllerRevision: UID of the owning VM; snapshots, restores: the VM */
-#define VIRT_INDEX_POOL       "vmpool"     /* ControllerRevision: UID of the owning pool */
-#define VIRT_INDEX_VMI_NAME   "byVMIName"  /* Migration */
+/* Index names. Values are "namespace/name" unless said otherwise; objects without a value are not in the index. */
+#define VIRT_INDEX_NODE       "node"  /* VMI: status.nodeName */
+#define VIRT_INDEX_DV         "dv"    /* VMI, VM: DataVolume volumes */
+#define VIRT_INDEX_PVC        "pvc"   /* VMI, VM: claims of volumes; Export: the exported claim */
+#define VIRT_INDEX_OWNER      "owner" /* Pod, VMI, VM, DV, PVC: UID of the controller owner */
+#define VIRT_INDEX_VM         "vm" /* ControllerRevision: UID of the owning VM; snapshots, restores, exports: the VM */
+#define VIRT_INDEX_POOL       "vmpool"    /* ControllerRevision: UID of the owning pool */
+#define VIRT_INDEX_VMI_NAME   "byVMIName" /* Migration */
 #define VIRT_INDEX_UID        "byMigrationUID"
 #define VIRT_INDEX_UNFINISHED "unfinished" /* Migration: "unfinished" */
 #define VIRT_INDEX_CREATED_BY "created-by" /* Pod: label kubevirt.io/created-by (UID of the VMI) */
+#define VIRT_INDEX_CLAIM      "claim"      /* all Pods: claims of volumes */
+
+#define VIRT_INDEX_VMI             "vmi"                    /* Backup, BackupTracker: the source VM */
+#define VIRT_INDEX_BACKUP_TRACKER  "backupTracker"          /* Backup: the source tracker */
+#define VIRT_INDEX_VOLUME_SNAPSHOT "volumeSnapshot"         /* SnapshotContent: VolumeSnapshots of its volume backups */
+#define VIRT_INDEX_SNAPSHOT        "vmsnapshot"             /* Export: the exported snapshot */
+#define VIRT_INDEX_BACKUP          "virtualmachinebackup"   /* Export: the exported backup */
+#define VIRT_INDEX_TEMPLATE        "virtualmachinetemplate" /* Export: the exported template */
+/* Clone: source and target; the last three: snapshot or restore name while the clone is in the phase of that name. */
+#define VIRT_INDEX_VM_SOURCE            "vmSource"
+#define VIRT_INDEX_VM_TARGET            "vmTarget"
+#define VIRT_INDEX_SNAPSHOT_SOURCE      "snapshotSource"
+#define VIRT_INDEX_SNAPSHOT_IN_PROGRESS "SnapshotInProgress"
+#define VIRT_INDEX_RESTORE_IN_PROGRESS  "RestoreInProgress"
+#define VIRT_INDEX_SUCCEEDED            "Succeeded"
 
 /*
  * Fills in the specs for an install namespace; `arena` must live as long as the informers. The array has
