@@ -1,7 +1,7 @@
 /*
  * Log lines. A line is put together in a buffer of fixed size on the stack, so that logging allocates nothing and works
- * when memory is out. Values that are too long end in "...". Room for the keys behind `msg` is set aside, so that the
- * line is complete JSON in any case.
+ * when memory is out. Values that are too long end in "...". Each has room of its own, so that the line is complete
+ * JSON in any case.
  */
 #include "base/log.h"
 #include "base/escape.h"
@@ -14,10 +14,16 @@
 
 #define LINE_SIZE    8192
 #define MESSAGE_SIZE 4096 /* before escaping */
-#define MESSAGE_ROOM 5120 /* in the line, escaped */
-#define FIELD_ROOM   512  /* in the line, escaped, for each other value: room for all of them is left by the message */
 
-_Static_assert(MESSAGE_ROOM + 5 * FIELD_ROOM + 256 < LINE_SIZE, "all values at their longest fit into a line");
+/* Bytes in the line that a value may take, with escapes. */
+#define MESSAGE_ROOM 5120
+#define REASON_ROOM  1536 /* an error's message */
+#define NAME_ROOM    384
+#define SHORT_ROOM   128
+#define KEYS_ROOM    128 /* all keys and their punctuation */
+
+_Static_assert(MESSAGE_ROOM + REASON_ROOM + NAME_ROOM + 7 * SHORT_ROOM + KEYS_ROOM <= LINE_SIZE,
+               "all values at their longest fit into a line");
 
 static struct {
     char component[64];
@@ -61,8 +67,8 @@ static void put_escaped(struct line *line, const char *text, size_t room)
     static const char more[] = "...";
     size_t n = strlen(text), limit = line->n + room - strlen(more);
     for (size_t i = 0; i < n;) {
-        char escaped[KB_ESCAPED_SIZE];
-        i += kb_escape_json(text + i, n - i, escaped);
+        char escaped[KB_ESCAPED_SIZE] = {text[i]};
+        i += kb_escape_is_plain((unsigned char)text[i]) ? 1 : kb_escape_json(text + i, n - i, escaped);
         if (line->n + strlen(escaped) > limit) {
             put(line, more);
             return;
@@ -107,16 +113,16 @@ static void format_line(enum kb_log_level level, const struct kb_log_object *obj
         const char *key, *value;
         size_t room;
     } fields[] = {
-        {"component", log_to.component, FIELD_ROOM},
-        {"kind", o->kind, FIELD_ROOM},
-        {"level", names[level], FIELD_ROOM},
+        {"component", log_to.component, SHORT_ROOM},
+        {"kind", o->kind, SHORT_ROOM},
+        {"level", names[level], SHORT_ROOM},
         {"msg", message, MESSAGE_ROOM},
-        {"name", o->name, FIELD_ROOM},
-        {"namespace", o->namespace_, FIELD_ROOM},
-        {"pos", position, FIELD_ROOM},
-        {"reason", o->reason, FIELD_ROOM},
-        {"timestamp", timestamp, FIELD_ROOM},
-        {"uid", o->uid, FIELD_ROOM},
+        {"name", o->name, NAME_ROOM},
+        {"namespace", o->namespace_, SHORT_ROOM},
+        {"pos", position, SHORT_ROOM},
+        {"reason", o->reason, REASON_ROOM},
+        {"timestamp", timestamp, SHORT_ROOM},
+        {"uid", o->uid, SHORT_ROOM},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         put_field(ret, fields[i].key, fields[i].value, fields[i].room);

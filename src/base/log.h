@@ -19,7 +19,8 @@
 enum kb_log_level { KB_INFO, KB_WARNING, KB_ERROR, KB_FATAL }; /* KB_FATAL only names the level: it does not exit */
 
 struct kb_log_object {
-    const char *kind, *namespace_, *name, *uid, *reason; /* NULL or "": left out */
+    /* NULL or "": left out. `reason` is an error's message. */
+    const char *kind, *namespace_, *name, *uid, *reason;
 };
 
 /* Once, before threads start. fd 2 and component "" until then. `clock` may be NULL for the system's. */
