@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,24 @@ void *kb_arena_copy(struct kb_arena *arena, const void *bytes, size_t size)
     if (size)
         memcpy(p, bytes, size);
     return p;
+}
+
+void *kb_arena_grow(struct kb_arena *arena, void *p, size_t old_size, size_t new_size)
+{
+    size_t had = aligned(old_size), wanted = aligned(new_size);
+    struct block *block = arena->current;
+    char *end = block ? (char *)(block + 1) + arena->used : NULL;
+    bool newest = old_size > 0 && block && (char *)p + had == end;
+    if (newest && wanted - had <= block->size - arena->used) {
+        arena->used += wanted - had;
+        unhide(p, new_size);
+        memset((char *)p + old_size, 0, new_size - old_size);
+        return p;
+    }
+    void *moved = kb_arena_alloc(arena, new_size);
+    if (old_size)
+        memcpy(moved, p, old_size);
+    return moved;
 }
 
 char *kb_arena_strdup(struct kb_arena *arena, const char *text)

@@ -25,6 +25,8 @@ size_t kb_arena_bytes(const struct kb_arena *arena); /* bytes obtained from the 
 
 void *kb_arena_alloc(struct kb_arena *arena, size_t size);
 void *kb_arena_copy(struct kb_arena *arena, const void *bytes, size_t size);
+/* A larger one for an allocation of `old_size` bytes: the same place when it is the newest, otherwise a copy. */
+void *kb_arena_grow(struct kb_arena *arena, void *p, size_t old_size, size_t new_size);
 char *kb_arena_strdup(struct kb_arena *arena, const char *text);
 char *kb_arena_strndup(struct kb_arena *arena, const char *text, size_t n);
 char *kb_arena_printf(struct kb_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -17,14 +17,10 @@ void kb_strbuf_reserve(struct kb_strbuf *b, size_t more)
     size_t capacity = b->capacity ? b->capacity * 2 : FIRST_CAPACITY;
     if (capacity < needed)
         capacity = needed;
-    if (b->arena) {
-        char *moved = kb_arena_alloc(b->arena, capacity);
-        if (b->length)
-            memcpy(moved, b->data, b->length);
-        b->data = moved;
-    } else {
+    if (b->arena)
+        b->data = kb_arena_grow(b->arena, b->data, b->capacity, capacity);
+    else
         b->data = kb_realloc(b->data, capacity);
-    }
     b->data[b->length] = '\0';
     b->capacity = capacity;
 }

@@ -17,14 +17,7 @@ void *kb_vec_grow(struct kb_arena *arena, void *items, size_t n, size_t item_siz
 {
     if (n == kb_vec_capacity(n)) {
         size_t size = kb_vec_capacity(n + 1) * item_size;
-        if (arena) {
-            void *moved = kb_arena_alloc(arena, size);
-            if (n)
-                memcpy(moved, items, n * item_size);
-            items = moved;
-        } else {
-            items = kb_realloc(items, size);
-        }
+        items = arena ? kb_arena_grow(arena, items, n * item_size, size) : kb_realloc(items, size);
     }
     memset((char *)items + n * item_size, 0, item_size);
     return items;

@@ -127,6 +127,27 @@ static void texts_are_copied(void **state)
     assert_non_null(kb_arena_copy(arena, NULL, 0));
 }
 
+static void the_newest_allocation_grows_in_place(void **state)
+{
+    (void)state;
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    unsigned char *first = kb_arena_copy(arena, "abc", 3);
+    unsigned char *grown = kb_arena_grow(arena, first, 3, 100);
+    assert_ptr_equal(grown, first);
+    assert_memory_equal(grown, "abc", 3);
+    assert_true(all_zero(grown + 3, 97));
+    unsigned char *next = kb_arena_alloc(arena, 16);
+    memset(grown, 1, 100);
+    assert_true(all_zero(next, 16));
+    unsigned char *moved = kb_arena_grow(arena, grown, 100, 200);
+    assert_ptr_not_equal(moved, grown);
+    assert_memory_equal(moved, grown, 100);
+    assert_true(all_zero(moved + 100, 100));
+    moved = kb_arena_grow(arena, moved, 200, 100000);
+    assert_int_equal(moved[99], 1);
+    assert_true(all_zero(moved + 100, 99900));
+}
+
 static void formatted_text_has_any_length(void **state)
 {
     (void)state;
@@ -167,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_large_allocation_leaves_the_block_in_use),
         cmocka_unit_test(reset_keeps_one_block),
         cmocka_unit_test(texts_are_copied),
+        cmocka_unit_test(the_newest_allocation_grows_in_place),
         cmocka_unit_test(formatted_text_has_any_length),
         cmocka_unit_test(heap_memory_is_released_at_the_end_of_its_block),
     };
