@@ -10,7 +10,6 @@
 #include "base/quantity.h"
 #include "base/strings.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef unsigned __int128 u128;
 
@@ -284,32 +283,30 @@ const char *kb_quantity_text(struct kb_arena *arena, struct kb_quantity q)
     return kb_arena_strdup(arena, text);
 }
 
+/* All digits as one number; at most 18 of them. */
+static long long digits_value(const struct scan *scan)
+{
+    long long value = 0;
+    for (size_t i = 0; i < scan->whole_digits; i++)
+        value = value * 10 + (scan->whole[i] - '0');
+    for (size_t i = 0; i < scan->fraction_digits; i++)
+        value = value * 10 + (scan->fraction[i] - '0');
+    return value;
+}
+
 /* Go reuses text that it takes for canonical by a few quick signs (which "+1", "01" and "1.500" show as well). */
 static bool go_keeps_text(const struct scan *scan)
 {
-    const int most_digits = 18, most_binary_digits = 14;
-    int digits = (scan->whole_digits ? (int)scan->whole_digits : 1) + (int)scan->fraction_digits;
-    if (scan->whole_digits > (size_t)most_digits || scan->fraction_digits > (size_t)most_digits ||
-        scan->whole_digits == 0)
+    const size_t most_digits = 18;
+    const int most_binary_digits = 14;
+    if (scan->whole_digits == 0 || scan->whole_digits + scan->fraction_digits > most_digits)
         return false;
-    if (scan->format == KB_QUANTITY_BINARY_SI) {
-        char last[4] = "";
-        memcpy(last, scan->whole + (digits > 3 ? digits - 3 : 0), (size_t)(digits > 3 ? 3 : digits));
-        return scan->fraction_digits == 0 && digits + scan->exponent * 3 <= most_binary_digits && atoi(last) % 8 != 0;
-    }
+    long long value = digits_value(scan);
+    if (scan->format == KB_QUANTITY_BINARY_SI)
+        return scan->fraction_digits == 0 && (int)scan->whole_digits + 3 * scan->exponent <= most_binary_digits &&
+               value % 8 != 0;
     int scale = scan->exponent - (int)scan->fraction_digits;
-    if (digits > most_digits || scale < -NANO_DIGITS || scale % 3 != 0)
-        return false;
-    int zeros = 0;
-    while (zeros < (int)scan->fraction_digits && scan->fraction[scan->fraction_digits - (size_t)zeros - 1] == '0')
-        zeros++;
-    if (zeros == (int)scan->fraction_digits) {
-        int more = 0;
-        while (more < (int)scan->whole_digits && scan->whole[scan->whole_digits - (size_t)more - 1] == '0')
-            more++;
-        zeros += more;
-    }
-    return zeros < 3;
+    return scale >= -NANO_DIGITS && scale % 3 == 0 && value % 1000 != 0;
 }
 
 bool kb_quantity_is_canonical(const char *text)

@@ -209,8 +209,7 @@ static void read_decimals(const char **text, uint64_t *ret_value, double *ret_sc
     *ret_scale = scale;
 }
 
-/* One part, "1.5h", as unsigned nanoseconds. The fraction is computed in floating point, as Go does, for equal results.
- */
+/* One part, "1.5h", as nanoseconds. The fraction is computed in floating point, for the same results as Go's. */
 static bool read_part(const char **text, uint64_t *ret_ns)
 {
     uint64_t whole, decimals = 0;
