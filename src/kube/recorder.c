@@ -1,0 +1,303 @@
+/*
+ * The recorder: a queue of events and at most one request.
+ *
+ *     waiting -> (correlate) -> current: asked for -> written, refused: gone
+ *                                  ^        |
+ *                                  +- sleeping (the server could not be reached)
+ *
+ * `recorder->lock` covers all of it and is held when requests are begun (which never calls back from inside). A
+ * recorder that is freed while a request runs lives on, closed, until that request has ended.
+ */
+#include "kube/recorder.h"
+#include "api/meta.h"
+#include "api/types/core.h"
+#include "base/strings.h"
+#include "base/time.h"
+#include "kube/event_correlator.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_WAITING  1000
+#define MAX_TRIES    12
+#define RETRY_NS     (10 * KB_NS_PER_S)
+#define FREE_WAIT_NS (2 * KB_NS_PER_S)
+
+struct pending {
+    struct kb_arena *arena; /* holds this struct too */
+    struct pending *next;
+    struct core_event event;
+    bool create; /* even though it has a count: there was nothing to patch */
+    int tries;
+};
+
+struct kube_recorder {
+    struct kube_client *client;
+    struct kb_clock *clock;
+    struct kb_random *random;
+    char *component;
+    pthread_mutex_t lock;
+    pthread_cond_t idle; /* nothing is asked for, nothing waits */
+    struct kube_correlator *correlator;
+    struct pending *first, **last;
+    size_t n_waiting;
+    struct pending *current;
+    bool asking;    /* the request for `current` runs */
+    uint64_t sleep; /* post that ends the pause before the next try; 0: none */
+    bool closed;
+    struct kube_recorder_state state;
+};
+
+struct kube_recorder *kube_recorder_new(struct kube_client *client, const char *component, struct kb_clock *clock,
+                                        struct kb_random *random)
+{
+    struct kube_recorder *recorder = kb_malloc(sizeof *recorder);
+    recorder->client = client;
+    recorder->clock = clock;
+    recorder->random = random;
+    recorder->component = kb_strdup(component);
+    recorder->correlator = kube_correlator_new(clock, random);
+    recorder->last = &recorder->first;
+    pthread_mutex_init(&recorder->lock, NULL);
+    kb_cond_init(&recorder->idle);
+    return recorder;
+}
+
+static void release(struct kube_recorder *recorder)
+{
+    kube_correlator_free(recorder->correlator);
+    pthread_cond_destroy(&recorder->idle);
+    pthread_mutex_destroy(&recorder->lock);
+    free(recorder->component);
+    free(recorder);
+}
+
+/* ---- the current event; with the lock held ---- */
+
+static void on_answer(void *userdata, const char *body, size_t n, const struct kube_error *error);
+
+static void ask(struct kube_recorder *recorder)
+{
+    struct pending *pending = recorder->current;
+    struct kube_target target = {.resource = core_event_type.resource, .namespace_ = pending->event.metadata.namespace};
+    struct kb_strbuf body = {.arena = pending->arena};
+    bool create = pending->create || pending->event.count == 1;
+    if (create) {
+        api_encode(&core_event_type, &pending->event, 0, &body);
+    } else {
+        target.name = pending->event.metadata.name;
+        kb_strbuf_puts(&body, kube_event_patch(pending->arena, &pending->event));
+    }
+    recorder->asking = true;
+    kube_call_async(recorder->client, create ? KUBE_CREATE : KUBE_PATCH, &target,
+                    create ? KUBE_JSON : KUBE_STRATEGIC_PATCH, body.data, body.length, on_answer, recorder);
+}
+
+static void go_on(struct kube_recorder *recorder)
+{
+    while (!recorder->current && recorder->first) {
+        struct pending *pending = recorder->first;
+        recorder->first = pending->next;
+        if (!recorder->first)
+            recorder->last = &recorder->first;
+        recorder->n_waiting--;
+        if (kube_correlate(recorder->correlator, pending->arena, &pending->event)) {
+            recorder->current = pending;
+            ask(recorder);
+        } else {
+            recorder->state.suppressed++;
+            kb_arena_free(pending->arena);
+        }
+    }
+    if (!recorder->current)
+        pthread_cond_broadcast(&recorder->idle);
+}
+
+static void forget_current(struct kube_recorder *recorder)
+{
+    kb_arena_free(recorder->current->arena);
+    recorder->current = NULL;
+}
+
+static void on_woken(void *userdata)
+{
+    struct kube_recorder *recorder = userdata;
+    pthread_mutex_lock(&recorder->lock);
+    recorder->sleep = 0;
+    ask(recorder);
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+static void try_again_later(struct kube_recorder *recorder)
+{
+    if (++recorder->current->tries >= MAX_TRIES || recorder->closed) {
+        recorder->state.dropped++;
+        forget_current(recorder);
+        return;
+    }
+    /* The first pause is random, so that not all clients come back together when the server does. */
+    int64_t delay = recorder->current->tries == 1 ? (int64_t)kb_random_below(recorder->random, RETRY_NS) : RETRY_NS;
+    struct kube_transport *transport = kube_client_transport(recorder->client);
+    recorder->sleep = transport->post(transport, delay, on_woken, recorder);
+}
+
+static void settle(struct kube_recorder *recorder, const struct kube_error *error)
+{
+    bool patched = recorder->current->event.count > 1 && !recorder->current->create;
+    if (!error) {
+        recorder->state.written++;
+        forget_current(recorder);
+        return;
+    }
+    if (patched && kube_error_is_not_found(error)) {
+        recorder->current->create = true;
+        ask(recorder);
+        return;
+    }
+    snprintf(recorder->state.last_error, sizeof recorder->state.last_error, "%.255s", error->message);
+    if (error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT) {
+        try_again_later(recorder);
+        return;
+    }
+    recorder->state.refused++;
+    forget_current(recorder);
+}
+
+static void on_answer(void *userdata, const char *body, size_t n, const struct kube_error *error)
+{
+    (void)body, (void)n;
+    struct kube_recorder *recorder = userdata;
+    pthread_mutex_lock(&recorder->lock);
+    recorder->asking = false;
+    if (recorder->closed) {
+        forget_current(recorder);
+        pthread_mutex_unlock(&recorder->lock);
+        release(recorder);
+        return;
+    }
+    settle(recorder, error);
+    go_on(recorder);
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+/* ---- recording ---- */
+
+static void fill(struct kube_recorder *recorder, struct pending *pending, const struct kube_event_reference *reference,
+                 const char *event_type, const char *reason, const char *message)
+{
+    struct kb_arena *arena = pending->arena;
+    struct core_event *event = &pending->event;
+    int64_t wall = recorder->clock->wall(recorder->clock);
+    const char *namespace_ = kb_empty(reference->namespace_) ? "default" : reference->namespace_;
+    *event = (struct core_event){
+        .kind = core_event_type.resource->kind,
+        .api_version = core_event_type.resource->version,
+        .involved_object =
+            {
+                .kind = kb_arena_strdup(arena, reference->kind ? reference->kind : ""),
+                .namespace = kb_arena_strdup(arena, reference->namespace_ ? reference->namespace_ : ""),
+                .name = kb_arena_strdup(arena, reference->name ? reference->name : ""),
+                .uid = kb_arena_strdup(arena, reference->uid ? reference->uid : ""),
+                .api_version = kb_arena_strdup(arena, reference->api_version ? reference->api_version : ""),
+                .resource_version =
+                    kb_arena_strdup(arena, reference->resource_version ? reference->resource_version : ""),
+            },
+        .reason = kb_arena_strdup(arena, reason),
+        .message = kb_arena_strdup(arena, message),
+        .source = {.component = recorder->component},
+        .first_timestamp = kb_time_text(arena, wall),
+        .count = 1,
+        .type = kb_arena_strdup(arena, event_type),
+        .reporting_component = recorder->component,
+    };
+    event->last_timestamp = event->first_timestamp;
+    event->metadata.namespace = kb_arena_strdup(arena, namespace_);
+    event->metadata.name = kube_event_name(arena, recorder->random, event->involved_object.name, wall);
+}
+
+void kube_event_on(struct kube_recorder *recorder, const struct kube_event_reference *reference, const char *event_type,
+                   const char *reason, const char *message)
+{
+    struct kb_arena *arena = kb_arena_new_sized(2048);
+    struct pending *pending = kb_arena_one(arena, struct pending);
+    pending->arena = arena;
+    fill(recorder, pending, reference, event_type, reason, message);
+    pthread_mutex_lock(&recorder->lock);
+    if (recorder->n_waiting < MAX_WAITING) {
+        *recorder->last = pending;
+        recorder->last = &pending->next;
+        recorder->n_waiting++;
+        go_on(recorder);
+    } else {
+        recorder->state.dropped++;
+        kb_arena_free(arena);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+void kube_event(struct kube_recorder *recorder, const struct api_type *type, const void *object, const char *event_type,
+                const char *reason, const char *format, ...)
+{
+    const struct api_any *any = object;
+    const struct api_resource *resource = type->resource;
+    kb_cleanup_strbuf struct kb_strbuf message = {0}, api_version = {0};
+    if (resource->group[0])
+        kb_strbuf_printf(&api_version, "%s/", resource->group);
+    kb_strbuf_puts(&api_version, resource->version);
+    va_list args;
+    va_start(args, format);
+    kb_strbuf_vprintf(&message, format, args);
+    va_end(args);
+    const struct kube_event_reference reference = {
+        .api_version = kb_strbuf_text(&api_version),
+        .kind = resource->kind,
+        .namespace_ = any->metadata.namespace,
+        .name = any->metadata.name,
+        .uid = any->metadata.uid,
+        .resource_version = any->metadata.resource_version,
+    };
+    kube_event_on(recorder, &reference, event_type, reason, kb_strbuf_text(&message));
+}
+
+void kube_recorder_get_state(struct kube_recorder *recorder, struct kube_recorder_state *ret)
+{
+    pthread_mutex_lock(&recorder->lock);
+    *ret = recorder->state;
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+/* ---- the end ---- */
+
+/* Takes back a pause. The post may be running and wait for the lock: then it asks once more, and we for its answer. */
+static void end_sleep(struct kube_recorder *recorder)
+{
+    struct kube_transport *transport = kube_client_transport(recorder->client);
+    if (recorder->sleep && transport->unpost(transport, recorder->sleep)) {
+        recorder->sleep = 0;
+        recorder->state.dropped++;
+        forget_current(recorder);
+    }
+}
+
+void kube_recorder_free(struct kube_recorder *recorder)
+{
+    if (!recorder)
+        return;
+    int64_t deadline = recorder->clock->mono(recorder->clock) + FREE_WAIT_NS;
+    pthread_mutex_lock(&recorder->lock);
+    while (recorder->current && recorder->sleep == 0) {
+        if (recorder->clock->wait(recorder->clock, &recorder->idle, &recorder->lock, deadline))
+            break;
+    }
+    while (recorder->first) {
+        struct pending *pending = recorder->first;
+        recorder->first = pending->next;
+        kb_arena_free(pending->arena);
+    }
+    recorder->n_waiting = 0;
+    end_sleep(recorder);
+    recorder->closed = true;
+    bool last = !recorder->current;
+    pthread_mutex_unlock(&recorder->lock);
+    if (last)
+        release(recorder);
+}
