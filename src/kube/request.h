@@ -1,12 +1,12 @@
 /*
  * What one reconcile works with. A request owns an arena and a pin on each cached object that was looked up; all of
- * it goes when reconcile returns. So controllers contain no free and no unref, and a pointer that they got is good until
- * they return.
+ * it goes when reconcile returns. So controllers contain no free and no unref, and a pointer that they got is good
+ * until they return.
  *
  * Writing has one idiom: look up (const), kube_edit, change, kube_update(req, old, new):
- *     equal -> no request at all; otherwise one minimal merge patch with the old resourceVersion as precondition, and the
- *     answer is put where the next look-up sees it (read your own writes).
- * A conflict is returned as an error (kube_error_is_conflict) and means: retry; the runtime never logs it as an error.
+ *     equal -> no request at all; otherwise one minimal merge patch with the old resourceVersion as precondition, and
+ * the answer is put where the next look-up sees it (read your own writes). A conflict is returned as an error
+ * (kube_error_is_conflict) and means: retry; the runtime never logs it as an error.
  *
  * Threads: a request belongs to its worker.
  */
@@ -16,6 +16,7 @@
 #include "api/codec.h"
 #include "api/meta.h"
 #include "kube/controller.h"
+#include "kube/expectations.h"
 
 /* ---- the key, time, memory ---- */
 
@@ -24,14 +25,18 @@ const char *kube_request_namespace(const struct kube_request *req); /* "" for cl
 const char *kube_request_name(const struct kube_request *req);
 int kube_request_priority(const struct kube_request *req);
 struct kb_arena *kube_arena(struct kube_request *req);
-int64_t kube_now(const struct kube_request *req);              /* wall ns */
-const char *kube_now_text(struct kube_request *req);           /* RFC 3339 */
+int64_t kube_now(const struct kube_request *req);    /* wall ns */
+const char *kube_now_text(struct kube_request *req); /* RFC 3339 */
 struct kb_random *kube_request_random(const struct kube_request *req);
 struct kube_client *kube_request_client(const struct kube_request *req);
-/* Return value for "again in so long": return kube_request_later(req, 5 * KB_NS_PER_S). The nearest one counts. */
+/* Return value for "again in so long": return kube_request_later(req, 5 * KB_NS_PER_S). The nearest one counts; it also
+ * counts when KUBE_DONE is returned. */
 int kube_request_later(struct kube_request *req, int64_t delay_ns);
 /* Calls end(data) when the request ends: for what a request pins besides cached objects. The last one given is called first. */
 void kube_request_at_end(struct kube_request *req, void (*end)(void *data), void *data);
+/* True when nothing is expected of `key` (NULL: the request's own). Otherwise this key comes again when the expectation
+ * expires, whatever reconcile returns: nothing waits for an event that never comes. */
+bool kube_request_satisfied(struct kube_request *req, struct kube_expectations *expectations, const char *key);
 /* For a key of any controller. */
 void kube_request_enqueue(struct kube_request *req, const char *controller, const char *key, int64_t delay_ns);
 
@@ -48,7 +53,8 @@ bool kube_informer_ready(struct kube_request *req, int informer); /* added, star
 /* Asks the API server. *ret NULL and return 0 when it does not exist. */
 int kube_get_live(struct kube_request *req, const struct api_type *type, const char *namespace_, const char *name,
                   const void **ret, struct kube_error *reterr);
-/* A writable deep copy in the request's arena. For looked up objects of full informers only (aborts on projected ones). */
+/* A writable deep copy in the request's arena. For looked up objects of full informers only (aborts on projected ones).
+ */
 void *kube_edit(struct kube_request *req, const struct api_type *type, const void *object);
 #define KUBE_EDIT(req, ctype, object) ((struct ctype *)kube_edit((req), &ctype##_type, (object)))
 
@@ -83,11 +89,13 @@ struct kube_json_patch {
     size_t n;
 };
 struct kube_json_patch kube_json_patch_new(struct kube_request *req);
-void kube_json_patch_op(struct kube_json_patch *p, const char *op, const char *path, const char *json_value /* NULL: none */);
-/* test + replace|add of one member of two objects of a type, by its path from the root ("/spec/volumes"), when it differs:
- * before absent and after present: test null-or-absent + add; and so on. Returns true when operations were added. */
-bool kube_json_patch_member(struct kube_json_patch *p, const struct api_type *type, const void *before, const void *after,
-                            const char *dotted_path, bool with_test);
+void kube_json_patch_op(struct kube_json_patch *p, const char *op, const char *path,
+                        const char *json_value /* NULL: none */);
+/* test + replace|add of one member of two objects of a type, by its path from the root ("/spec/volumes"), when it
+ * differs: before absent and after present: test null-or-absent + add; and so on. Returns true when operations were
+ * added. */
+bool kube_json_patch_member(struct kube_json_patch *p, const struct api_type *type, const void *before,
+                            const void *after, const char *dotted_path, bool with_test);
 const char *kube_json_patch_text(struct kube_json_patch *p);
 /* "a/b~c" -> "a~1b~0c". */
 const char *kube_json_pointer_escape(struct kb_arena *arena, const char *member);

@@ -1,0 +1,263 @@
+/*
+ * Writing from a reconcile. Updates are merge patches of what differs, with the resourceVersion as precondition;
+ * nothing that differs, no request.
+ *
+ * The answer is put into every store of its kind that would have it, so that the next look-up sees it: where an object
+ * of its key is already, and where a new one matches the informer's selector. What a store keeps only in part is
+ * decoded once more for it.
+ */
+#include "base/strings.h"
+#include "kube/runtime_internal.h"
+#include "kube/selector.h"
+#include <stdlib.h>
+
+/* ---- the answer ---- */
+
+static bool informer_covers(struct kube_runtime_informer *informer, const struct api_any *any)
+{
+    const struct kube_informer_spec *spec = informer->spec;
+    struct kube_store *store = kube_informer_store(informer->informer);
+    if (!kb_empty(spec->namespace_) && !kb_streq(spec->namespace_, any->metadata.namespace))
+        return false;
+    const struct api_object *present = kube_store_get(store, any->metadata.namespace, any->metadata.name);
+    api_object_unref(present);
+    return present ||
+           (kb_empty(spec->field_selector) && kube_selector_matches(spec->label_selector, &any->metadata.labels));
+}
+
+static void put_into_store(struct kube_runtime_informer *informer, yyjson_val *value, const struct api_object *full)
+{
+    struct kube_store *store = kube_informer_store(informer->informer);
+    const struct api_object *part;
+    if (!informer->spec->projection) {
+        kube_store_put_written(store, full);
+        return;
+    }
+    if (api_decode_shared(informer->spec->type, value, informer->spec->projection, &part, NULL) < 0)
+        return; /* the watch will bring it */
+    kube_store_put_written(store, part);
+    api_object_unref(part);
+}
+
+static int take_answer(struct kube_request *req, const struct api_type *type, const struct kb_strbuf *body,
+                       const void **ret, struct kube_error *reterr)
+{
+    const struct api_object *object;
+    yyjson_doc *doc;
+    if (api_parse(kb_strbuf_text(body), body->length, &doc, reterr) < 0)
+        return kube_error_wrap(reterr, "answer");
+    if (api_decode_shared(type, yyjson_doc_get_root(doc), NULL, &object, reterr) < 0) {
+        yyjson_doc_free(doc);
+        return kube_error_wrap(reterr, "answer");
+    }
+    const void *data = kube_request_pin(req, object);
+    for (int id = 0; id < KUBE_MAX_INFORMERS; id++) {
+        struct kube_runtime_informer *informer = req->runtime->informers[id];
+        if (informer && informer->spec->type == type && informer_covers(informer, data))
+            put_into_store(informer, yyjson_doc_get_root(doc), object);
+    }
+    yyjson_doc_free(doc);
+    if (ret)
+        *ret = data;
+    return 0;
+}
+
+struct write {
+    const struct api_type *type;
+    enum kube_verb verb;
+    enum kube_content content;
+    const char *namespace_, *name, *subresource;
+    const char *body;
+};
+
+static int send_write(struct kube_request *req, const struct write *write, const void **ret, struct kube_error *reterr)
+{
+    struct kb_strbuf answer = {.arena = req->arena};
+    const struct kube_target target = {
+        .resource = write->type->resource,
+        .namespace_ = write->namespace_,
+        .name = write->name,
+        .subresource = write->subresource,
+    };
+    int r = kube_call(kube_request_client(req), write->verb, &target, write->content, write->body, strlen(write->body),
+                      &answer, reterr);
+    if (r < 0)
+        return r;
+    return take_answer(req, write->type, &answer, ret, reterr);
+}
+
+/* ---- create, update, patch ---- */
+
+int kube_create(struct kube_request *req, const struct api_type *type, const void *object, const void **ret,
+                struct kube_error *reterr)
+{
+    const struct api_any *any = object;
+    struct write write = {
+        .type = type,
+        .verb = KUBE_CREATE,
+        .content = KUBE_JSON,
+        .namespace_ = any->metadata.namespace,
+        .body = api_encode_text(req->arena, type, object, 0),
+    };
+    if (send_write(req, &write, ret, reterr) < 0)
+        return kube_error_wrap(reterr, "create %s %s/%s", type->resource->kind,
+                               kb_empty(any->metadata.namespace) ? "" : any->metadata.namespace,
+                               kb_empty(any->metadata.name) ? "" : any->metadata.name);
+    return 0;
+}
+
+/* Merge patch as text; NULL when nothing differs. */
+static const char *encode_patch(struct kube_request *req, yyjson_mut_doc *doc, yyjson_mut_val *patch,
+                                const char *version)
+{
+    size_t n;
+    if (!patch || yyjson_mut_obj_size(patch) == 0)
+        return NULL;
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(patch, "metadata");
+    if (!metadata)
+        metadata = yyjson_mut_obj_add_obj(doc, patch, "metadata");
+    yyjson_mut_obj_remove_key(metadata, "resourceVersion");
+    if (!kb_empty(version))
+        yyjson_mut_obj_add_str(doc, metadata, "resourceVersion", version);
+    char *text = yyjson_mut_val_write(patch, 0, &n);
+    const char *copy = kb_arena_strndup(req->arena, text, n);
+    free(text);
+    return copy;
+}
+
+/* What differs in `status` alone, or in everything but what the API server sets and (with_status: false) the status. */
+static void reduce(yyjson_mut_doc *doc, yyjson_mut_val *patch, bool status_only, bool with_status)
+{
+    if (!with_status)
+        yyjson_mut_obj_remove_key(patch, "status");
+    if (!status_only)
+        return;
+    yyjson_mut_val *status = yyjson_mut_obj_get(patch, "status");
+    yyjson_mut_obj_clear(patch);
+    if (status)
+        yyjson_mut_obj_add_val(doc, patch, "status", status);
+}
+
+static bool only_version_differs(yyjson_mut_val *patch)
+{
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(patch, "metadata");
+    return yyjson_mut_obj_size(patch) == 1 && yyjson_mut_obj_size(metadata) == 1 &&
+           yyjson_mut_obj_get(metadata, "resourceVersion");
+}
+
+static const char *update_patch(struct kube_request *req, const struct api_type *type, const void *before,
+                                const void *after, bool status_only)
+{
+    const struct api_any *any = before;
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *patch = api_diff_merge(doc, type, before, after);
+    const char *text = NULL;
+    if (patch) {
+        reduce(doc, patch, status_only, status_only || !type->resource->has_status);
+        if (!only_version_differs(patch))
+            text = encode_patch(req, doc, patch, any->metadata.resource_version);
+    }
+    yyjson_mut_doc_free(doc);
+    return text;
+}
+
+static int patch_object(struct kube_request *req, const struct api_type *type, const void *object,
+                        const char *subresource, enum kube_content content, const char *patch, const void **ret,
+                        struct kube_error *reterr)
+{
+    const struct api_any *any = object;
+    struct write write = {
+        .type = type,
+        .verb = KUBE_PATCH,
+        .content = content,
+        .namespace_ = any->metadata.namespace,
+        .name = any->metadata.name,
+        .subresource = subresource,
+        .body = patch,
+    };
+    if (send_write(req, &write, ret, reterr) < 0)
+        return kube_error_wrap(reterr, "patch %s %s/%s", type->resource->kind, any->metadata.namespace,
+                               any->metadata.name);
+    return 0;
+}
+
+static int update(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
+                  bool status_only, const void **ret, struct kube_error *reterr)
+{
+    const char *patch = update_patch(req, type, before, after, status_only);
+    const char *subresource = status_only && type->resource->has_status ? "status" : NULL;
+    if (patch)
+        return patch_object(req, type, before, subresource, KUBE_MERGE_PATCH, patch, ret, reterr);
+    if (ret)
+        *ret = before;
+    return 0;
+}
+
+int kube_update(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
+                const void **ret, struct kube_error *reterr)
+{
+    return update(req, type, before, after, false, ret, reterr);
+}
+
+int kube_update_status(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
+                       const void **ret, struct kube_error *reterr)
+{
+    return update(req, type, before, after, true, ret, reterr);
+}
+
+int kube_patch(struct kube_request *req, const struct api_type *type, const void *object, const char *subresource,
+               enum kube_content content, const char *patch, const void **ret, struct kube_error *reterr)
+{
+    return patch_object(req, type, object, subresource, content, patch, ret, reterr);
+}
+
+/* ---- delete, evict, paths ---- */
+
+int kube_delete(struct kube_request *req, const struct api_type *type, const void *object, struct kube_error *reterr)
+{
+    const struct kube_delete_options options = {.grace_period_seconds = -1};
+    return kube_delete_with(req, type, object, &options, reterr);
+}
+
+int kube_delete_with(struct kube_request *req, const struct api_type *type, const void *object,
+                     const struct kube_delete_options *options, struct kube_error *reterr)
+{
+    const struct api_any *any = object;
+    struct kube_delete_options with_uid = *options;
+    struct kube_error error = {0};
+    if (!with_uid.uid && !kb_empty(any->metadata.uid))
+        with_uid.uid = any->metadata.uid;
+    if (kube_client_delete(kube_request_client(req), type, any->metadata.namespace, any->metadata.name, &with_uid,
+                           &error) == 0 ||
+        kube_error_is_not_found(&error))
+        return 0;
+    if (reterr)
+        *reterr = error;
+    return kube_error_wrap(reterr, "delete %s %s/%s", type->resource->kind, any->metadata.namespace,
+                           any->metadata.name);
+}
+
+int kube_evict(struct kube_request *req, const void *pod, struct kube_error *reterr)
+{
+    static const struct api_resource pods = {.version = "v1", .kind = "Pod", .plural = "pods", .namespaced = true};
+    const struct api_any *any = pod;
+    const struct kube_target target = {.resource = &pods,
+                                       .namespace_ = any->metadata.namespace,
+                                       .name = any->metadata.name,
+                                       .subresource = "eviction"};
+    struct kb_strbuf body = {.arena = req->arena};
+    kb_strbuf_puts(&body, "{\"kind\":\"Eviction\",\"apiVersion\":\"policy/v1\",\"metadata\":{\"name\":");
+    kb_strbuf_json_string(&body, any->metadata.name, strlen(any->metadata.name));
+    kb_strbuf_puts(&body, ",\"namespace\":");
+    kb_strbuf_json_string(&body, any->metadata.namespace, strlen(any->metadata.namespace));
+    kb_strbuf_puts(&body, "}}");
+    if (kube_call(kube_request_client(req), KUBE_CREATE, &target, KUBE_JSON, body.data, body.length, NULL, reterr) < 0)
+        return kube_error_wrap(reterr, "evict Pod %s/%s", any->metadata.namespace, any->metadata.name);
+    return 0;
+}
+
+int kube_put_path(struct kube_request *req, const char *path, const char *body, struct kb_strbuf *ret_body,
+                  struct kube_error *reterr)
+{
+    return kube_call_raw(kube_request_client(req), KUBE_UPDATE, path, KUBE_JSON, body, strlen(body), ret_body, reterr);
+}
