@@ -178,12 +178,14 @@ static void add_block(struct kb_arena *arena, struct block **list, size_t size)
     hide(block + 1, size);
 }
 
-static void add_regular_block(struct kb_arena *arena)
+/* For at least `size` bytes. */
+static void add_regular_block(struct kb_arena *arena, size_t size)
 {
+    while (arena->next_block < size)
+        arena->next_block *= 2;
     add_block(arena, &arena->current, arena->next_block);
     arena->used = 0;
-    if (arena->next_block < LARGEST_BLOCK)
-        arena->next_block = arena->next_block * 2 < LARGEST_BLOCK ? arena->next_block * 2 : LARGEST_BLOCK;
+    arena->next_block = arena->next_block * 2 < LARGEST_BLOCK ? arena->next_block * 2 : LARGEST_BLOCK;
 }
 
 /* Bytes as they come from malloc. */
@@ -192,13 +194,13 @@ static void *take(struct kb_arena *arena, size_t size)
     size_t taken = aligned(size ? size : 1);
     void *p;
     if (!arena->current || taken > arena->current->size - arena->used) {
-        if (taken > arena->next_block) {
+        if (taken > LARGEST_BLOCK && taken > arena->next_block) {
             add_block(arena, &arena->large, taken);
             p = arena->large + 1;
             unhide(p, size);
             return p;
         }
-        add_regular_block(arena);
+        add_regular_block(arena, taken);
     }
     p = (char *)(arena->current + 1) + arena->used;
     arena->used += taken;

@@ -2,9 +2,9 @@
  * A region allocator: many small allocations, one release. Everything that a reconcile touches, and every decoded
  * object, lives in an arena, so that the code between has no free().
  *
- * Blocks double from `first_block` up to 64 KiB; an allocation larger than a block gets a block of its own. Memory is
- * zeroed, aligned to 16 bytes. Running out of memory aborts the process with a log line (as in Go): kb_alloc & co
- * never return NULL.
+ * Blocks double from `first_block` up to 64 KiB, or more at once for an allocation that needs it; one beyond 64 KiB
+ * gets a block of its own. Memory is zeroed, aligned to 16 bytes. Running out of memory aborts the process with a log
+ * line (as in Go): nothing here returns NULL.
  *
  * Threads: an arena belongs to one thread at a time.
  */

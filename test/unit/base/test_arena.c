@@ -84,6 +84,20 @@ static void blocks_double_up_to_64_kib(void **state)
     }
 }
 
+static void a_first_block_that_is_too_small_costs_little(void **state)
+{
+    (void)state;
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new_sized(16);
+    size_t blocks = 0, before = kb_arena_bytes(arena);
+    for (int i = 0; i < 1000; i++) {
+        kb_arena_alloc(arena, 100);
+        blocks += kb_arena_bytes(arena) != before;
+        before = kb_arena_bytes(arena);
+    }
+    assert_in_range(blocks, 1, 12);
+    assert_in_range(before, 112000, 2 * 130000);
+}
+
 static void a_large_allocation_leaves_the_block_in_use(void **state)
 {
     (void)state;
@@ -185,6 +199,7 @@ int main(void)
         cmocka_unit_test(an_arena_that_is_not_used_has_no_block),
         cmocka_unit_test(a_first_block_of_the_right_size_is_enough),
         cmocka_unit_test(blocks_double_up_to_64_kib),
+        cmocka_unit_test(a_first_block_that_is_too_small_costs_little),
         cmocka_unit_test(a_large_allocation_leaves_the_block_in_use),
         cmocka_unit_test(reset_keeps_one_block),
         cmocka_unit_test(texts_are_copied),
