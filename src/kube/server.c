@@ -393,7 +393,7 @@ static int start_daemon(struct kube_server *server, int listen_fd, struct kube_e
 
 static int start(struct kube_server *server, struct kube_error *reterr)
 {
-    int listen_fd;
+    int listen_fd = -1;
     if (server->options.cert_file && kube_tls_new(&server->options, &server->tls, reterr) < 0)
         return -1;
     server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
