@@ -58,7 +58,7 @@ int kube_get_live(struct kube_request *req, const struct api_type *type, const c
 void *kube_edit(struct kube_request *req, const struct api_type *type, const void *object);
 #define KUBE_EDIT(req, ctype, object) ((struct ctype *)kube_edit((req), &ctype##_type, (object)))
 
-/* ---- writing: *ret (may be NULL) is the answer, pinned ---- */
+/* ---- writing: *ret (may be NULL) is the answer, pinned; errors are in the API server's own words ---- */
 
 int kube_create(struct kube_request *req, const struct api_type *type, const void *object, const void **ret,
                 struct kube_error *reterr);

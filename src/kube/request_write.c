@@ -88,6 +88,17 @@ static int send_write(struct kube_request *req, const struct write *write, const
 
 /* ---- create, update, patch ---- */
 
+/* With kind and apiVersion, which controllers need not set. */
+static const char *whole_text(struct kube_request *req, const struct api_type *type, const void *object)
+{
+    const struct api_resource *resource = type->resource;
+    struct api_any *any = kb_arena_copy(req->arena, object, type->size);
+    any->kind = resource->kind;
+    any->api_version =
+        *resource->group ? kb_arena_printf(req->arena, "%s/%s", resource->group, resource->version) : resource->version;
+    return api_encode_text(req->arena, type, any, 0);
+}
+
 int kube_create(struct kube_request *req, const struct api_type *type, const void *object, const void **ret,
                 struct kube_error *reterr)
 {
@@ -97,13 +108,9 @@ int kube_create(struct kube_request *req, const struct api_type *type, const voi
         .verb = KUBE_CREATE,
         .content = KUBE_JSON,
         .namespace_ = any->metadata.namespace,
-        .body = api_encode_text(req->arena, type, object, 0),
+        .body = whole_text(req, type, object),
     };
-    if (send_write(req, &write, ret, reterr) < 0)
-        return kube_error_wrap(reterr, "create %s %s/%s", type->resource->kind,
-                               kb_empty(any->metadata.namespace) ? "" : any->metadata.namespace,
-                               kb_empty(any->metadata.name) ? "" : any->metadata.name);
-    return 0;
+    return send_write(req, &write, ret, reterr);
 }
 
 /* Merge patch as text; NULL when nothing differs. */
@@ -175,10 +182,7 @@ static int patch_object(struct kube_request *req, const struct api_type *type, c
         .subresource = subresource,
         .body = patch,
     };
-    if (send_write(req, &write, ret, reterr) < 0)
-        return kube_error_wrap(reterr, "patch %s %s/%s", type->resource->kind, any->metadata.namespace,
-                               any->metadata.name);
-    return 0;
+    return send_write(req, &write, ret, reterr);
 }
 
 static int update(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
@@ -233,8 +237,7 @@ int kube_delete_with(struct kube_request *req, const struct api_type *type, cons
         return 0;
     if (reterr)
         *reterr = error;
-    return kube_error_wrap(reterr, "delete %s %s/%s", type->resource->kind, any->metadata.namespace,
-                           any->metadata.name);
+    return -1;
 }
 
 int kube_evict(struct kube_request *req, const void *pod, struct kube_error *reterr)
@@ -251,9 +254,7 @@ int kube_evict(struct kube_request *req, const void *pod, struct kube_error *ret
     kb_strbuf_puts(&body, ",\"namespace\":");
     kb_strbuf_json_string(&body, any->metadata.namespace, strlen(any->metadata.namespace));
     kb_strbuf_puts(&body, "}}");
-    if (kube_call(kube_request_client(req), KUBE_CREATE, &target, KUBE_JSON, body.data, body.length, NULL, reterr) < 0)
-        return kube_error_wrap(reterr, "evict Pod %s/%s", any->metadata.namespace, any->metadata.name);
-    return 0;
+    return kube_call(kube_request_client(req), KUBE_CREATE, &target, KUBE_JSON, body.data, body.length, NULL, reterr);
 }
 
 int kube_put_path(struct kube_request *req, const char *path, const char *body, struct kb_strbuf *ret_body,
