@@ -3,6 +3,7 @@
  */
 #include "base/quantity.h"
 #include "virt/launcher/launcher_internal.h"
+#include "virt/launcher/words.h"
 #include "virt/names.h"
 
 bool virt_vmi_is_non_root(const struct kv_vmi *vmi)
@@ -180,4 +181,26 @@ const char *launcher_claim_of(const struct kv_volume *volume)
     if (volume->memory_dump)
         return volume->memory_dump->claim_name;
     return "";
+}
+
+bool launcher_needs_device_info(const struct kv_interface_binding_plugin *plugin)
+{
+    return kb_streq(plugin->downward_api, "device-info");
+}
+
+int64_t launcher_grace_period(const struct kv_vmi *vmi)
+{
+    const int64_t *configured = vmi->spec.termination_grace_period_seconds;
+
+    return configured ? *configured : LAUNCHER_DEFAULT_GRACE_S;
+}
+
+const struct kv_volume *launcher_volume_named(const struct kv_vmi *vmi, const char *name)
+{
+    const struct kv_volume *found = NULL;
+
+    api_list_foreach (volume, &vmi->spec.volumes)
+        if (kb_streq(volume->name, name))
+            found = volume;
+    return found;
 }

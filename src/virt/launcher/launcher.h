@@ -56,13 +56,16 @@ struct virt_launcher_input {
     const struct kv_vmi *vmi;
     const struct virt_launcher_lookups *lookups;
     enum virt_launcher_mode mode;
-    int qemu_timeout_jitter;           /* 0..119, drawn by the caller */
-    const char *backend_storage_claim; /* claim of persistent TPM/EFI/CBT state; "" when not needed or not there */
+    int qemu_timeout_jitter; /* 0..119, drawn by the caller */
+    const char
+        *backend_storage_claim; /* claim of persistent TPM/EFI/CBT state; "" or NULL when not needed or not there */
     const struct core_pod *source_pod; /* VIRT_LAUNCHER_MIGRATION_TARGET */
 };
 
-/* Errors: KUBE_ERROR_INVALID with the reference's text; reason "PvcNotFound" when a claim is missing. The Pod has no
- * namespace (as in the reference); everything is in `arena`. */
+#define VIRT_REASON_PVC_NOT_FOUND "PvcNotFound"
+/* Errors: KUBE_ERROR_INVALID with the reference's text; reason PvcNotFound when a claim is missing. The Pod has no
+ * namespace (as in the reference). Its structs, and the lists that controllers add to, are in `arena`; texts and what
+ * is copied whole from the VMI (DNS, probe handlers) are borrowed from the input: it must live as long as the Pod. */
 int virt_launcher_pod(struct kb_arena *arena, const struct virt_launcher_input *input, struct core_pod **ret,
                       struct kube_error *reterr);
 
@@ -106,6 +109,13 @@ bool virt_vmi_needs_backend_storage(const struct kv_vmi *vmi);
 int64_t virt_vmi_vcpus(const struct kv_vmi *vmi); /* sockets * cores * threads of those given; 1 without cpu struct */
 /* Pod host name of a VMI. */
 const char *virt_vmi_hostname(struct kb_arena *arena, const struct kv_vmi *vmi);
+/* Annotations by which Velero freezes the guest around backups; none when annotation kubevirt.io/skip-backup-hooks of
+ * the VMI - or, where the VMI has none, of the CR - says so. Rendering gives no CR; the later sync of a running Pod
+ * does. */
+#define VIRT_N_BACKUP_HOOK_ANNOTATIONS 5
+extern const char *const virt_backup_hook_annotations[VIRT_N_BACKUP_HOOK_ANNOTATIONS]; /* their keys */
+void virt_backup_hook_pod_annotations(struct kb_arena *arena, const struct kv_kube_virt *kubevirt,
+                                      const struct kv_vmi *vmi, struct api_string_map *annotations);
 /* Annotations that rendering and the later sync of a running Pod both compute: k8s.v1.cni.cncf.io/networks and friends.
  */
 int virt_network_pod_annotations(struct kb_arena *arena, const struct virt_launcher_input *input,

@@ -49,13 +49,14 @@ struct launcher {
     bool guaranteed; /* dedicated CPU or resources of QoS class Guaranteed: support containers get requests = limits */
     bool image_volumes;      /* gate ImageVolume */
     bool hugepages;          /* domain.memory.hugepages is there */
-    int64_t verbosity;       /* of virt-launcher: label of the VMI or cluster-wide */
     int64_t memory_overhead; /* bytes */
 
     /* ---- parts ---- */
-    struct api_string_map digests;            /* volume -> image with digest, for migration targets */
-    struct api_string_map reservation_labels; /* pr.kubevirt.io/<UID of claim> -> "", of persistent reservations */
+    struct api_string_map digests;               /* volume -> image with digest, for migration targets */
+    struct api_string_map reservation_labels;    /* pr.kubevirt.io/<UID of claim> -> "", of persistent reservations */
+    struct core_resource_requirements resources; /* of the compute container */
     struct launcher_sidecar_list sidecars;
+    uint64_t verbosity; /* of virt-launcher: label of the VMI, or cluster-wide */
     struct core_volume_list volumes;
     struct core_volume_mount_list mounts; /* of the compute container */
     struct core_volume_device_list devices;
@@ -87,6 +88,9 @@ bool launcher_is_snp(const struct kv_vmi *vmi);
 bool launcher_is_tdx(const struct kv_vmi *vmi);
 /* The plug-in that an interface binds with, by its name; NULL when it is not configured. */
 const struct kv_interface_binding_plugin *launcher_binding_plugin(const struct virt_config *config, const char *name);
+bool launcher_needs_device_info(const struct kv_interface_binding_plugin *plugin);
+int64_t launcher_grace_period(const struct kv_vmi *vmi); /* seconds, without any padding */
+const struct kv_volume *launcher_volume_named(const struct kv_vmi *vmi, const char *name); /* the last one, or NULL */
 /* The claim behind a DataVolume, PVC or memory dump volume; "" for others. */
 const char *launcher_claim_of(const struct kv_volume *volume);
 /* A claim of the VMI's namespace. Missing: *ret NULL and 0. */
@@ -96,45 +100,71 @@ int launcher_pvc(const struct launcher *l, const char *name, const struct core_p
 
 int launcher_find_digests(struct launcher *l, struct kube_error *reterr);
 
-/* ---- metadata.c ---- */
+/* ---- metadata.c, spec.c ---- */
 
 /* Labels of persistent reservations; one for each claim. */
 int launcher_find_reservations(struct launcher *l, struct kube_error *reterr);
 int launcher_metadata(struct launcher *l, struct meta_object_meta *ret, struct kube_error *reterr);
+void launcher_spec(struct launcher *l, struct core_pod_spec *spec);
 
-/* ---- sidecar.c ---- */
+/* ---- sidecar_list.c, sidecar.c ---- */
 
 int launcher_find_sidecars(struct launcher *l, struct kube_error *reterr);
-/* Containers of the sidecars, and the volumes that these mount (behind all others). */
+/* Containers of the sidecars, and the volumes that these mount (behind all others). Needs the compute container. */
 int launcher_add_sidecars(struct launcher *l, struct kube_error *reterr);
 
 /* ---- volumes*.c ---- */
 
-int launcher_add_volumes(struct launcher *l, struct kube_error *reterr);
+/* Each appends, and yields what it appended: valid until the next one is. */
 struct core_volume *launcher_volume(struct launcher *l, const char *name);
 struct core_volume *launcher_empty_dir(struct launcher *l, const char *name);
+struct core_volume *launcher_claim_volume(struct launcher *l, const char *name, const char *claim);
+struct core_volume *launcher_secret_volume(struct launcher *l, const char *name, const char *secret);
 struct core_volume_mount *launcher_mount(struct launcher *l, const char *name, const char *path);
 struct core_volume_mount *launcher_mount_read_only(struct launcher *l, const char *name, const char *path);
-void launcher_add_config_volumes(struct launcher *l);                        /* Secret, ConfigMap, downward API */
-int launcher_add_vmi_volumes(struct launcher *l, struct kube_error *reterr); /* claims, cloud-init, host disks ... */
-void launcher_add_image_volumes(struct launcher *l);
+
+int launcher_add_volumes(struct launcher *l, struct kube_error *reterr);
+void launcher_add_config_volumes(struct launcher *l);
+int launcher_add_vmi_volumes(struct launcher *l, struct kube_error *reterr);
+void launcher_add_access_credentials(struct launcher *l);
 void launcher_add_backend_storage(struct launcher *l);
-/* Where a volume's files are in the compute container: "/var/run/kubevirt-private/config-map/NAME". */
+void launcher_add_image_volumes(struct launcher *l);
+/* Where the files of a volume are in the container that mounts it. */
 const char *launcher_config_map_path(struct kb_arena *arena, const char *volume);
 const char *launcher_secret_path(struct kb_arena *arena, const char *volume);
 const char *launcher_downward_api_path(struct kb_arena *arena, const char *volume);
 
-/* ---- containers ---- */
+/* ---- containers.c: building blocks ---- */
 
-int launcher_add_compute(struct launcher *l, struct kube_error *reterr);             /* compute.c */
-void launcher_command(struct launcher *l, struct api_strings *ret);                  /* command.c */
-struct core_probe *launcher_probe(struct launcher *l, const struct kv_probe *probe); /* probes.c */
-void launcher_add_container_disks(struct launcher *l, bool init);                    /* container_disk.c */
-void launcher_add_virtiofs(struct launcher *l);                                      /* virtiofs.c */
-void launcher_add_console_log(struct launcher *l);                                   /* console_log.c */
-/* User 107 (or root), no escalation, capabilities. */
+#define LAUNCHER_STRINGS(arena, ...)                                                                                   \
+    launcher_strings((arena), (const char *const[]){__VA_ARGS__},                                                      \
+                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+struct api_strings launcher_strings(struct kb_arena *arena, const char *const *words, size_t n);
+void launcher_push_strings(struct kb_arena *arena, struct api_strings *list, const char *const *words, size_t n);
+struct core_env_var *launcher_env(struct kb_arena *arena, struct core_container *container, const char *name,
+                                  const char *value);
+struct core_volume_mount *launcher_container_mount(struct kb_arena *arena, struct core_container *container,
+                                                   const char *name, const char *path);
+struct core_capabilities *launcher_drop_all(struct kb_arena *arena);
+/* User 107, no escalation, no capabilities: containers that need nothing. */
 struct core_security_context *launcher_unprivileged(struct kb_arena *arena);
-void launcher_env(struct kb_arena *arena, struct core_container *container, const char *name, const char *value);
+/* A container that runs as the VMI does: its user and, for non-root, a home in the private directory. No capabilities
+ * yet. */
+struct core_container launcher_vmi_container(struct launcher *l, const char *name, const char *image,
+                                             const char *pull_policy);
+
+/* ---- the containers, each in a file of its name ---- */
+
+void launcher_add_compute(struct launcher *l);
+void launcher_command(struct launcher *l, struct api_strings *ret);
+struct core_probe *launcher_probe(struct launcher *l, const struct kv_probe *probe); /* NULL for NULL */
+void launcher_add_container_disks(struct launcher *l, bool init);
+void launcher_add_digest_finders(struct launcher *l);
+void launcher_add_virtiofs(struct launcher *l);
+void launcher_add_console_log(struct launcher *l);
+/* container_disk.c: the image of a volume, by digest when that is known. */
+const char *launcher_image_of(const struct launcher *l, const char *volume, const char *image);
+bool launcher_digest_is_known(const struct launcher *l, const char *volume);
 
 /* ---- resources*.c: what the Pod asks of the node ---- */
 

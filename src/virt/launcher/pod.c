@@ -1,0 +1,114 @@
+/*
+ * The launcher Pod from facts, parts and assembly (see launcher_internal.h).
+ */
+#include "virt/launcher/launcher_internal.h"
+#include "virt/launcher/words.h"
+
+const struct virt_launcher_settings virt_launcher_default_settings = {
+    .launcher_image = "virt-launcher",
+    .exporter_image = "virt-exportserver",
+    .image_pull_secret = "",
+    .share_dir = "/var/run/kubevirt",
+    .ephemeral_disk_dir = "/var/run/kubevirt-ephemeral-disks",
+    .container_disk_dir = "/var/run/kubevirt/container-disks",
+    .hotplug_disk_dir = "/var/run/kubevirt/hotplug-disks",
+    .qemu_timeout_seconds = 240,
+    .sidecar_shim_image = "",
+};
+
+int launcher_init(struct launcher *l, struct kb_arena *arena, const struct virt_launcher_input *input,
+                  struct kube_error *reterr)
+{
+    const struct kv_vmi *vmi = input->vmi;
+
+    if (kb_empty(vmi->metadata.name) || kb_empty(vmi->metadata.namespace))
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "a VMI needs a name and a namespace");
+    *l = (struct launcher){
+        .arena = arena,
+        .input = input,
+        .config = input->config,
+        .settings = input->settings,
+        .vmi = vmi,
+        .non_root = virt_vmi_is_non_root(vmi),
+        .dedicated_cpu = launcher_is_dedicated_cpu(vmi),
+        .guaranteed = launcher_is_dedicated_cpu(vmi) || launcher_is_guaranteed(vmi),
+        .image_volumes = virt_gate(input->config, VIRT_GATE_IMAGE_VOLUME),
+        .hugepages = vmi->spec.domain.memory && vmi->spec.domain.memory->hugepages,
+        .memory_overhead = virt_launcher_memory_overhead(input->config, vmi),
+    };
+    return 0;
+}
+
+/* The label of the VMI wins over the cluster's value; a negative one is huge, as an unsigned number is in Go. */
+static int find_verbosity(struct launcher *l, struct kube_error *reterr)
+{
+    const char *label = api_map_get(&l->vmi->metadata.labels, LAUNCHER_LABEL_VERBOSITY);
+    const char *digits = label && *label == '+' ? label + 1 : label;
+    long long value;
+
+    l->verbosity = (uint64_t)l->config->spec->developer_configuration->log_verbosity->virt_launcher;
+    if (!label)
+        return 0;
+    if (!kb_parse_int(digits, INT64_MIN, INT64_MAX, &value))
+        return kube_error_set(reterr, KUBE_ERROR_INVALID,
+                              "verbosity %s cannot cast to int: strconv.Atoi: parsing %s: invalid syntax", label,
+                              kb_quote(l->arena, label));
+    l->verbosity = (uint64_t)value;
+    return 0;
+}
+
+static int add_containers(struct launcher *l, struct kube_error *reterr)
+{
+    launcher_add_compute(l);
+    if (!l->image_volumes)
+        launcher_add_container_disks(l, false);
+    launcher_add_virtiofs(l);
+    if (launcher_add_sidecars(l, reterr) < 0)
+        return -1;
+    launcher_add_console_log(l);
+    if (l->image_volumes)
+        launcher_add_digest_finders(l);
+    else
+        launcher_add_container_disks(l, true);
+    return 0;
+}
+
+/* In this order: which error a user sees first is part of the behaviour. */
+static int find_parts(struct launcher *l, struct kube_error *reterr)
+{
+    if (launcher_find_digests(l, reterr) < 0)
+        return -1;
+    if (launcher_resources(l, &l->resources, reterr) < 0)
+        return -1;
+    if (launcher_find_sidecars(l, reterr) < 0)
+        return -1;
+    if (launcher_add_volumes(l, reterr) < 0)
+        return -1;
+    if (find_verbosity(l, reterr) < 0)
+        return -1;
+    if (add_containers(l, reterr) < 0)
+        return -1;
+    return launcher_find_reservations(l, reterr);
+}
+
+int virt_launcher_pod(struct kb_arena *arena, const struct virt_launcher_input *input, struct core_pod **ret,
+                      struct kube_error *reterr)
+{
+    struct core_pod *pod = kb_arena_one(arena, struct core_pod);
+    struct launcher l;
+
+    if (launcher_init(&l, arena, input, reterr) < 0)
+        return -1;
+    if (virt_vmi_needs_backend_storage(input->vmi) && kb_empty(input->backend_storage_claim))
+        return kube_error_set(reterr, KUBE_ERROR_INVALID,
+                              "can't generate manifest without backend-storage PVC, waiting for the PVC to be created");
+    if (find_parts(&l, reterr) < 0)
+        return -1;
+    pod->api_version = "v1";
+    pod->kind = "Pod";
+    if (launcher_metadata(&l, &pod->metadata, reterr) < 0)
+        return -1;
+    launcher_spec(&l, &pod->spec);
+    *ret = pod;
+    return 0;
+}
