@@ -110,8 +110,12 @@ const struct api_type *api_type_of(const char *api_version, const char *kind);
 
 /* ---- YAML ---- */
 
-/* Reads one or several YAML documents (or JSON) as JSON values, by the YAML 1.2 core schema as sigs.k8s.io/yaml reads
- * it. Calls back once a non-empty document, in order, with its number from 1; stops when the callback is negative. */
+/* Reads one or several YAML documents, or JSON values one after the other, as sigs.k8s.io/yaml does: plain scalars by
+ * YAML 1.1 (yes and off are bools, 0x10 and 010 are numbers), times are text, aliases and merge keys are resolved. A
+ * key that is there twice is an error, as is what JSON can't hold. Errors name line and column.
+ *
+ * Calls back once a document that isn't empty, with its number in the stream from 1; stops when the callback is
+ * negative. `doc` is freed afterwards. Depth and size are limited as for JSON, and so is what aliases stand for. */
 typedef int (*api_yaml_document)(void *userdata, int number, yyjson_doc *doc, struct kube_error *reterr);
 int api_yaml_read(const char *text, size_t n, api_yaml_document callback, void *userdata, struct kube_error *reterr);
 /* Appends a JSON value as YAML (block style, keys in the order given). */

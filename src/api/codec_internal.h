@@ -141,6 +141,8 @@ yyjson_val **api_sorted_members(yyjson_val *object, api_member_filter wanted, co
 
 /* As api_parse; the strings of the document are in `json`, which has YYJSON_PADDING_SIZE zeroed bytes behind it. */
 yyjson_doc *api_parse_in_place(char *json, size_t n, struct kube_error *reterr);
+/* Parses the first value of the text; more may follow it (yyjson_doc_get_read_size). */
+yyjson_doc *api_parse_first(const char *json, size_t n, struct kube_error *reterr);
 /* The members kept in `extra_`, as a document that is an object; NULL when there are none. Free with yyjson_doc_free.
  */
 yyjson_doc *api_extra_parse(const char *extra);

@@ -68,6 +68,11 @@ yyjson_doc *api_parse_in_place(char *json, size_t n, struct kube_error *reterr)
     return parse(json, n, YYJSON_READ_INSITU, reterr);
 }
 
+yyjson_doc *api_parse_first(const char *json, size_t n, struct kube_error *reterr)
+{
+    return parse((char *)json, n, YYJSON_READ_STOP_WHEN_DONE, reterr);
+}
+
 yyjson_doc *api_raw_parse(const char *text)
 {
     return *text ? parse((char *)text, strlen(text), 0, NULL) : NULL;
