@@ -34,7 +34,7 @@ static const char help[] =
     "  --audit-users USER,...   only of these users\n"
     "  --watch-history N        events kept for watches, for each resource (default: 8192)\n"
     "  --no-kinds               start without the KubeVirt, CDI, snapshot and network kinds\n"
-    "  --no-sim PART,...        do not play these parts: gc\n"
+    "  --no-sim PART,...        do not play these parts: gc; or all\n"
     "  --threads N              threads that serve HTTP (default: 2)\n"
     "  --help                   this text\n";
 
@@ -119,7 +119,7 @@ static int disable_parts(struct flags *f, struct kb_arena *arena, const char *te
     const char *const *parts;
     size_t n = kb_split(arena, text, ',', &parts);
     for (size_t i = 0; i < n; i++) {
-        if (!kb_streq(parts[i], "gc"))
+        if (!kb_streq(parts[i], "gc") && !kb_streq(parts[i], "all"))
             return fail("--no-sim: there is no part \"%s\"", parts[i]);
         f->server.no_gc = true;
     }
