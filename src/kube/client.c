@@ -185,6 +185,17 @@ static void observe(const struct call *call)
                    now(call->client) - call->sent_at);
 }
 
+void kube_client_observe(struct kube_client *client, enum kube_verb verb, const struct kube_target *target, int status,
+                         int64_t duration_ns)
+{
+    const struct kube_client_observer *o = client->options.observer;
+    if (!o || !o->request)
+        return;
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    o->request(o->userdata, verb, "GET", target->resource->plural, kube_path_template(arena, target), status,
+               duration_ns);
+}
+
 static void on_wait_post(void *userdata)
 {
     post_has_come(userdata);

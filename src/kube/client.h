@@ -90,6 +90,10 @@ int kube_error_from_answer(struct kube_error *reterr, const char *method, int st
 /* From a metav1.Status: the object of a watch event of type ERROR. Returns -1. */
 int kube_error_from_status(struct kube_error *reterr, yyjson_val *status);
 
+/* Tells the client's observer of an exchange of somebody who uses the transport himself. */
+void kube_client_observe(struct kube_client *client, enum kube_verb verb, const struct kube_target *target, int status,
+                         int64_t duration_ns);
+
 /* The same without blocking; `done` runs on the transport's thread; `body` is only valid during it. */
 typedef void (*kube_done)(void *userdata, const char *body, size_t n, const struct kube_error *error);
 void kube_call_async(struct kube_client *client, enum kube_verb verb, const struct kube_target *target,

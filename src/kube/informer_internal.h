@@ -29,6 +29,7 @@ enum kube_reflector_phase { KUBE_REFLECT_STREAM, KUBE_REFLECT_PAGES, KUBE_REFLEC
 struct kube_reflection { /* one exchange */
     struct kube_informer *informer;
     struct kube_exchange *exchange;
+    enum kube_verb verb;
     int64_t started_at;
     int status;
     int64_t retry_after_ms;

@@ -15,8 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define IDLE_NS    (30 * KB_NS_PER_S)
+#define IDLE_NS (30 * KB_NS_PER_S)
+#ifdef __OPTIMIZE__
 #define STACK_SIZE (256 << 10)
+#else
+#define STACK_SIZE (4 << 20) /* frames are larger, with sanitizers much larger */
+#endif
 
 static void *worker(void *userdata);
 
@@ -97,7 +101,8 @@ static void note_error(const struct kube_job *job, const struct kube_error *erro
 {
     struct kube_runtime_controller *controller = job->controller;
     bool expected = kube_error_is_conflict(error) || error->kind == KUBE_ERROR_CANCELLED;
-    kb_log_object_v(expected ? 4 : 2, &(struct kb_log_object){.reason = error->message}, "reenqueuing %s %s", controller->definition->kind, job->key);
+    kb_log_object_v(expected ? 4 : 2, &(struct kb_log_object){.reason = error->message}, "reenqueuing %s %s",
+                    controller->definition->kind, job->key);
     pthread_mutex_lock(&controller->runtime->lock);
     controller->errors++;
     snprintf(controller->last_error, sizeof(controller->last_error), "%.160s: %.90s", error->message, job->key);
@@ -229,8 +234,8 @@ static int64_t warn_of_slow_jobs(struct kube_runtime *runtime, int64_t deadline)
             continue;
         }
         job->warned = true;
-        kb_log(KB_WARNING, "reconciling %s %s has taken more than %lld s", job->controller->definition->kind,
-               job->key, runtime->options.reconcile_warn_ns / KB_NS_PER_S);
+        kb_log(KB_WARNING, "reconciling %s %s has taken more than %lld s", job->controller->definition->kind, job->key,
+               runtime->options.reconcile_warn_ns / KB_NS_PER_S);
     }
     return deadline;
 }

@@ -82,6 +82,7 @@ static void ask(struct kube_informer *informer)
     };
     struct kube_reflection *reflection = kb_malloc(sizeof(*reflection));
     reflection->informer = informer;
+    reflection->verb = page ? KUBE_LIST : KUBE_WATCH;
     reflection->started_at = informer->clock->mono(informer->clock);
     informer->refs++;
     informer->current = reflection;
@@ -269,11 +270,25 @@ static void go_on(struct kube_reflection *reflection, const struct kube_error *e
 
 /* ---- callbacks of the transport ---- */
 
+/* Once, when the answer begins or when it is known that there will be none: a watch lasts for minutes. */
+static void observe(const struct kube_reflection *reflection)
+{
+    const struct kube_informer *informer = reflection->informer;
+    const struct kube_target target = {.resource = informer->spec->type->resource,
+                                       .namespace_ = informer->spec->namespace_};
+    kube_client_observe(informer->options.client, reflection->verb, &target, reflection->status,
+                        informer->clock->mono(informer->clock) - reflection->started_at);
+}
+
 static void on_head(void *userdata, const struct kube_http_head *head)
 {
     struct kube_reflection *reflection = userdata;
     reflection->status = head->status;
     reflection->retry_after_ms = head->retry_after_ms;
+    pthread_mutex_lock(&reflection->informer->lock);
+    if (reflection->informer->current == reflection)
+        observe(reflection);
+    pthread_mutex_unlock(&reflection->informer->lock);
 }
 
 static int take_body(struct kube_reflection *reflection, const char *bytes, size_t n)
@@ -308,8 +323,11 @@ static void on_end(void *userdata, const struct kube_error *error)
     struct kube_reflection *reflection = userdata;
     struct kube_informer *informer = reflection->informer;
     pthread_mutex_lock(&informer->lock);
-    if (informer->current == reflection)
+    if (informer->current == reflection) {
+        if (reflection->status == 0)
+            observe(reflection);
         go_on(reflection, error);
+    }
     pthread_mutex_unlock(&informer->lock);
     kb_strbuf_done(&reflection->body);
     kb_strbuf_done(&reflection->line);

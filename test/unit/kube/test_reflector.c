@@ -419,6 +419,38 @@ static void stopping_ends_a_pause(void **state)
     assert_int_equal(script_next_timer(f->script), -1);
 }
 
+static void count_request(void *userdata, enum kube_verb verb, const char *method, const char *resource,
+                          const char *path_template, int status, int64_t duration_ns)
+{
+    (void)method;
+    (void)duration_ns;
+    char *text = userdata;
+    size_t n = strlen(text);
+    snprintf(text + n, 256 - n, "%s %s %s %d;", verb == KUBE_LIST ? "list" : "watch", resource, path_template, status);
+}
+
+static void lists_and_watches_are_told_to_the_observer(void **state)
+{
+    struct fixture *f = *state;
+    char text[256] = "";
+    const struct kube_client_observer observer = {.request = count_request, .userdata = text};
+    kube_informer_free(f->informer);
+    kube_client_free(f->client);
+    f->client = kube_client_new(&(struct kube_client_options){
+        .transport = script_transport(f->script), .clock = script_clock(f->script), .observer = &observer});
+    make_informer(f, &all_pods);
+    script_refuse(f->script, "GET", STREAMED, 422, "Invalid", "forbidden");
+    script_answer(f->script, "GET", PODS "limit=500", 200, "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[]}");
+    script_cut(f->script, "GET", WATCH("7"));
+    start(f);
+    assert_string_equal(text, "watch pods /api/v1/pods 422;list pods /api/v1/pods 200;watch pods /api/v1/pods 0;");
+    kube_informer_free(f->informer);
+    kube_client_free(f->client);
+    f->client = kube_client_new(
+        &(struct kube_client_options){.transport = script_transport(f->script), .clock = script_clock(f->script)});
+    make_informer(f, &all_pods);
+}
+
 static void stop_from_handler(void *userdata, const struct api_object *before, const struct api_object *after)
 {
     struct fixture *f = userdata;
@@ -539,6 +571,7 @@ int main(void)
         TEST(selectors_and_namespaces_are_part_of_the_request),
         TEST(a_stopped_informer_asks_for_nothing_and_may_start_again),
         TEST(stopping_ends_a_pause),
+        TEST(lists_and_watches_are_told_to_the_observer),
         TEST(a_handler_may_stop_its_own_informer),
         cmocka_unit_test(a_stream_cut_anywhere_ends_in_the_same_content),
         cmocka_unit_test(a_stream_may_come_in_pieces_of_any_size),
