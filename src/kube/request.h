@@ -4,8 +4,8 @@
  * until they return.
  *
  * Writing has one idiom: look up (const), kube_edit, change, kube_update(req, old, new):
- *     equal -> no request at all; otherwise one minimal merge patch with the old resourceVersion as precondition, and
- * the answer is put where the next look-up sees it (read your own writes). A conflict is returned as an error
+ *     equal -> no request at all; otherwise one minimal merge patch (JSON patch where a list has nulls, which merge
+ * patches lose) with the old resourceVersion as precondition, and the answer is put where the next look-up sees it (read your own writes). A conflict is returned as an error
  * (kube_error_is_conflict) and means: retry; the runtime never logs it as an error.
  *
  * Threads: a request belongs to its worker.

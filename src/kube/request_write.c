@@ -1,6 +1,7 @@
 /*
  * Writing from a reconcile. Updates are merge patches of what differs, with the resourceVersion as precondition;
- * nothing that differs, no request.
+ * nothing that differs, no request. The API server drops a null that a merge patch has inside a list, but Go's clients
+ * write some (times of conditions) and compare them in tests: an update with such a null is a JSON patch.
  *
  * The answer is put into every store of its kind that would have it, so that the next look-up sees it: where an object
  * of its key is already, and where a new one matches the informer's selector. What a store keeps only in part is
@@ -152,17 +153,77 @@ static bool only_version_differs(yyjson_mut_val *patch)
            yyjson_mut_obj_get(metadata, "resourceVersion");
 }
 
-static const char *update_patch(struct kube_request *req, const struct api_type *type, const void *before,
-                                const void *after, bool status_only)
+/* ---- the same as JSON patch ---- */
+
+static bool has_null_in_list(yyjson_mut_val *value, bool in_list)
+{
+    size_t i, n;
+    yyjson_mut_val *key, *item;
+    if (yyjson_mut_is_arr(value)) {
+        yyjson_mut_arr_foreach(value, i, n, item)
+        {
+            if (has_null_in_list(item, true))
+                return true;
+        }
+    } else if (yyjson_mut_is_obj(value)) {
+        yyjson_mut_obj_foreach(value, i, n, key, item)
+        {
+            if (has_null_in_list(item, in_list))
+                return true;
+        }
+    }
+    return in_list && yyjson_mut_is_null(value);
+}
+
+static bool is_wanted(const char *path, bool status_only, bool with_status)
+{
+    if (kb_streq(path, "/status") || kb_starts_with(path, "/status/"))
+        return with_status;
+    return !status_only && !kb_streq(path, "/metadata/resourceVersion");
+}
+
+/* The version is replaced by what it should be: another one is a conflict, as in a merge patch. */
+static const char *json_patch_text(struct kube_request *req, const struct api_type *type, const void *before,
+                                   const void *after, bool status_only, bool with_status)
 {
     const struct api_any *any = before;
+    struct kube_json_patch patch = kube_json_patch_new(req);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *operations = api_diff_json(doc, type, before, after), *operation;
+    size_t i, n;
+    if (!kb_empty(any->metadata.resource_version))
+        kube_json_patch_op(&patch, "replace", "/metadata/resourceVersion",
+                           kb_arena_printf(req->arena, "\"%s\"", any->metadata.resource_version));
+    yyjson_mut_arr_foreach(operations, i, n, operation)
+    {
+        const char *path = yyjson_mut_get_str(yyjson_mut_obj_get(operation, "path"));
+        if (!is_wanted(path, status_only, with_status))
+            continue;
+        char *value = yyjson_mut_val_write(yyjson_mut_obj_get(operation, "value"), 0, NULL);
+        kube_json_patch_op(&patch, yyjson_mut_get_str(yyjson_mut_obj_get(operation, "op")), path, value);
+        free(value);
+    }
+    yyjson_mut_doc_free(doc);
+    return kube_json_patch_text(&patch);
+}
+
+static const char *update_patch(struct kube_request *req, const struct api_type *type, const void *before,
+                                const void *after, bool status_only, enum kube_content *ret_content)
+{
+    const struct api_any *any = before;
+    const bool with_status = status_only || !type->resource->has_status;
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *patch = api_diff_merge(doc, type, before, after);
     const char *text = NULL;
+    *ret_content = KUBE_MERGE_PATCH;
     if (patch) {
-        reduce(doc, patch, status_only, status_only || !type->resource->has_status);
-        if (!only_version_differs(patch))
+        reduce(doc, patch, status_only, with_status);
+        if (has_null_in_list(patch, false)) {
+            *ret_content = KUBE_JSON_PATCH;
+            text = json_patch_text(req, type, before, after, status_only, with_status);
+        } else if (!only_version_differs(patch)) {
             text = encode_patch(req, doc, patch, any->metadata.resource_version);
+        }
     }
     yyjson_mut_doc_free(doc);
     return text;
@@ -188,10 +249,11 @@ static int patch_object(struct kube_request *req, const struct api_type *type, c
 static int update(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
                   bool status_only, const void **ret, struct kube_error *reterr)
 {
-    const char *patch = update_patch(req, type, before, after, status_only);
+    enum kube_content content;
+    const char *patch = update_patch(req, type, before, after, status_only, &content);
     const char *subresource = status_only && type->resource->has_status ? "status" : NULL;
     if (patch)
-        return patch_object(req, type, before, subresource, KUBE_MERGE_PATCH, patch, ret, reterr);
+        return patch_object(req, type, before, subresource, content, patch, ret, reterr);
     if (ret)
         *ret = before;
     return 0;

@@ -196,6 +196,26 @@ static void a_kind_without_status_is_updated_whole(void **state)
     assert_non_null(kube_lookup(f->req, MAPS, "ns", "m"));
 }
 
+static void an_update_with_a_null_in_a_list_is_a_json_patch(void **state)
+{
+    struct fixture *f = *state;
+    cache(f, PODS,
+          "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a\",\"resourceVersion\":\"7\"},"
+          "\"status\":{\"phase\":\"Pending\"}}");
+    const struct core_pod *pod = kube_lookup(f->req, PODS, "ns", "a");
+    struct core_pod *after = KUBE_EDIT(f->req, core_pod, pod);
+    struct core_pod_condition condition = {.type = "Ready", .status = "True"};
+    after->status.conditions = (struct core_pod_condition_list){1, &condition};
+    after->metadata.labels = (struct api_string_map){0};
+    after->spec.node_name = "not a status";
+    script_answer_body(f->script, "PATCH", "/api/v1/namespaces/ns/pods/a/status",
+                       "[{\"op\":\"replace\",\"path\":\"/metadata/resourceVersion\",\"value\":\"7\"},"
+                       "{\"op\":\"add\",\"path\":\"/status/conditions\",\"value\":[{\"type\":\"Ready\",\"status\":"
+                       "\"True\",\"lastProbeTime\":null,\"lastTransitionTime\":null}]}]",
+                       200, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a\",\"resourceVersion\":\"8\"}}");
+    assert_int_equal(kube_update_status(f->req, &core_pod_type, pod, after, NULL, &f->error), 0);
+}
+
 static void a_conflict_is_an_error_and_changes_no_cache(void **state)
 {
     struct fixture *f = *state;
@@ -375,6 +395,7 @@ int main(void)
         TEST(an_update_sends_what_differs_and_its_answer_is_seen_at_once),
         TEST(a_status_goes_to_its_subresource_alone),
         TEST(a_kind_without_status_is_updated_whole),
+        TEST(an_update_with_a_null_in_a_list_is_a_json_patch),
         TEST(a_conflict_is_an_error_and_changes_no_cache),
         TEST(a_creation_is_seen_where_the_selector_fits),
         TEST(an_informer_of_another_namespace_does_not_see_a_creation),
