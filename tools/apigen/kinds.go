@@ -183,15 +183,20 @@ var scalars = map[reflect.Type]string{
 	reflect.TypeFor[apiextv1.JSON]():        "raw",
 }
 
-// Fields that the schema leaves out, and types of which it has a few fields only. A decoder keeps the others as unknown
-// members, except managedFields, which it skips.
+// Fields that the schema leaves out, and types of which it has a few fields only: because nothing here reads the others,
+// and they cost memory in every object that a cache holds. A decoder keeps them as unknown members, except managedFields,
+// which it skips.
 var leftOut = map[string]bool{
-	"ObjectMeta.managedFields": true,
+	"meta.ObjectMeta.managedFields": true,
 }
 var keptOnly = map[string][]string{
-	"CustomResourceDefinition":        {"kind", "apiVersion", "metadata", "spec"},
-	"CustomResourceDefinitionSpec":    {"group", "names", "scope", "versions"},
-	"CustomResourceDefinitionVersion": {"name", "served", "storage"},
+	"apiext.CustomResourceDefinition":        {"metadata", "spec"},
+	"apiext.CustomResourceDefinitionSpec":    {"group", "names", "scope", "versions"},
+	"apiext.CustomResourceDefinitionVersion": {"name", "served", "storage"},
+	// What launcher Pods have. Kubernetes knows two dozen more.
+	"core.VolumeSource": {
+		"hostPath", "emptyDir", "secret", "persistentVolumeClaim", "downwardAPI", "configMap", "projected", "image",
+	},
 }
 
 // Fields of a shape that the model does not have, kept as JSON text.
@@ -203,12 +208,13 @@ var rawFields = map[string]bool{
 // Strings whose values repeat across objects: caches share them.
 var interned = setOf(
 	"accessModes", "apiGroup", "apiVersion", "architecture", "bus", "cache", "containerRuntimeVersion", "dnsPolicy",
-	"driver", "effect", "evictionStrategy", "fieldPath", "hostIP", "image", "imageID", "imagePullPolicy", "io", "kind",
-	"kernelVersion", "kubeletVersion", "machineType", "model", "mountPath", "mountPropagation", "namespace", "nodeName",
-	"operator", "phase", "priorityClassName", "printableStatus", "protocol", "provisioner", "qosClass", "reason",
-	"restartPolicy", "runStrategy", "runtimeUser", "schedulerName", "serviceAccount", "serviceAccountName", "source",
-	"startStrategy", "status", "storageClassName", "terminationMessagePath", "terminationMessagePolicy", "topologyKey",
-	"type", "volumeMode", "whenUnsatisfiable", "workingDir",
+	"driver", "effect", "evictionStrategy", "fieldPath", "finalizers", "hostIP", "image", "imageID",
+	"imagePullPolicy", "io", "kernelVersion", "kind", "kubeletVersion", "launcherContainerImageVersion",
+	"machineType", "model", "mountPath", "mountPropagation", "namespace", "nodeName", "operator", "phase",
+	"printableStatus", "priorityClassName", "protocol", "provisioner", "qosClass", "reason", "restartPolicy",
+	"runStrategy", "runtimeUser", "schedulerName", "serviceAccount", "serviceAccountName", "source", "startStrategy",
+	"status", "storageClassName", "terminationMessagePath", "terminationMessagePolicy", "topologyKey", "type",
+	"volumeMode", "whenUnsatisfiable", "workingDir",
 )
 
 func setOf(names ...string) map[string]bool {

@@ -188,18 +188,20 @@ func (c *collector) addFields(s *structType, t reflect.Type, index []int, allMus
 			return fmt.Errorf("%s.%s: in an embedded pointer, but not left out when empty", t, goField.Name)
 		}
 		f.index = at
-		if keepField(s.goName, f.json) {
+		if keepField(t, f.json) {
 			s.fields = append(s.fields, f)
 		}
 	}
 	return nil
 }
 
-func keepField(goName, json string) bool {
-	if kept := keptOnly[goName]; kept != nil {
+// keepField tells whether the schema has a field of the struct that declares it, which may be embedded in another.
+func keepField(t reflect.Type, json string) bool {
+	name := prefixes[t.PkgPath()] + "." + t.Name()
+	if kept := keptOnly[name]; kept != nil {
 		return setOf(kept...)[json]
 	}
-	return !leftOut[goName+"."+json]
+	return !leftOut[name+"."+json]
 }
 
 func (c *collector) newField(owner reflect.Type, goField reflect.StructField, tag []string) (field, error) {

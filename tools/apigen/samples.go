@@ -177,7 +177,7 @@ func (f *filler) fillStruct(v reflect.Value) {
 	for i := range t.NumField() {
 		goField := t.Field(i)
 		name, _, _ := strings.Cut(goField.Tag.Get("json"), ",")
-		if !goField.IsExported() || name == "-" || !keepField(t.Name(), name) {
+		if !goField.IsExported() || name == "-" || (name != "" && !keepField(t, name)) {
 			continue
 		}
 		f.fill(v.Field(i), name)
