@@ -4,7 +4,9 @@
  * client certificate files).
  *
  * Rules as in client-go's BuildConfigFromFlags: --kubeconfig and --master empty: in-cluster; otherwise the file's
- * current context with --master overriding its server.
+ * current context with --master overriding its server. Relative paths in a file are relative to its directory. What
+ * contradicts itself is refused: two ways to authenticate, a certificate without key, a CA that is not to be checked.
+ * auth-provider (removed from client-go) is refused too.
  */
 #ifndef KUBE_CONFIG_H
 #define KUBE_CONFIG_H
@@ -25,19 +27,19 @@ struct kube_exec_plugin { /* client.authentication.k8s.io/v1, v1beta1 */
 
 struct kube_config {
     struct kb_arena *arena;
-    const char *server;          /* "https://host:port[/prefix]" without trailing slash */
-    const char *namespace_;      /* of the context; "" when not set */
-    const char *ca_file;         /* PEM file, or NULL */
-    const char *ca_data;         /* PEM text, or NULL; wins over ca_file */
+    const char *server;     /* "https://host:port[/prefix]" without trailing slash */
+    const char *namespace_; /* of the context; "" when not set */
+    const char *ca_file;    /* PEM file, or NULL */
+    const char *ca_data;    /* PEM text, or NULL; wins over ca_file */
     bool insecure_skip_tls_verify;
     const char *tls_server_name; /* or NULL */
     const char *proxy_url;       /* from the kubeconfig; NULL: environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) */
     const char *client_cert_file, *client_key_file; /* or NULL */
     const char *client_cert_data, *client_key_data; /* PEM text, or NULL; wins over the files */
-    const char *token;           /* or NULL */
-    const char *token_file;      /* re-read at most once a minute and after a 401; wins over token; or NULL */
-    const char *username, *password; /* or NULL */
-    const char *impersonate_user;    /* or NULL */
+    const char *token;                              /* or NULL */
+    const char *token_file;              /* re-read at most once a minute and after a 401; wins over token; or NULL */
+    const char *username, *password;     /* or NULL */
+    const char **impersonate;            /* header lines "Impersonate-User: ann", NULL-terminated; or NULL */
     const struct kube_exec_plugin *exec; /* or NULL */
 };
 

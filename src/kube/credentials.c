@@ -5,6 +5,7 @@
 #include "kube/credentials.h"
 #include "base/strings.h"
 #include "kube/exec_plugin.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -151,6 +152,16 @@ static void trim(char *text)
     text[n - start] = '\0';
 }
 
+/* A token with a control character would break the header's line. */
+static int use_token(struct kube_credentials *c, const char *token, const char *source, struct kube_error *reterr)
+{
+    for (const char *at = token; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            return kube_error_set(reterr, KUBE_ERROR_INVALID, "%s: the token has a control character", source);
+    set_authorization(c, kb_asprintf("Bearer %s", token));
+    return 0;
+}
+
 static int read_token_file(struct kube_credentials *c, struct kube_error *reterr)
 {
     char *text;
@@ -159,7 +170,7 @@ static int read_token_file(struct kube_credentials *c, struct kube_error *reterr
         return c->authorization ? 0 : kube_error_wrap(reterr, "the token file");
     trim(text);
     if (*text)
-        set_authorization(c, kb_asprintf("Bearer %s", text));
+        r = use_token(c, text, c->config->token_file, reterr);
     else if (!c->authorization)
         r = kube_error_set(reterr, KUBE_ERROR_INVALID, "the token file %s is empty", c->config->token_file);
     free(text);
@@ -264,10 +275,8 @@ static int use_result(struct kube_credentials *c, struct kube_error *reterr)
             *reterr = failure;
         return kube_error_wrap(reterr, "getting credentials");
     }
-    if (result.token)
-        set_authorization(c, kb_asprintf("Bearer %s", result.token));
-    int r = 0;
-    if (result.cert) {
+    int r = result.token ? use_token(c, result.token, c->config->exec->command, reterr) : 0;
+    if (r >= 0 && result.cert) {
         r = set_file(c, &c->cert, "client-certificate", result.cert, reterr);
         if (r >= 0)
             r = set_file(c, &c->key, "client-key", result.key, reterr);

@@ -234,8 +234,8 @@ void kube_handle_set_auth(struct kube_handle *h, const struct kube_endpoint *e, 
         add_header(h, "Content-Type: ", content_type);
     if (auth->authorization)
         add_header(h, "Authorization: ", auth->authorization);
-    if (e->config->impersonate_user)
-        add_header(h, "Impersonate-User: ", e->config->impersonate_user);
+    for (const char **line = e->config->impersonate; line && *line; line++)
+        add_header(h, *line, "");
     curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, h->headers);
     curl_easy_setopt(h->easy, CURLOPT_SSLCERT, auth->cert_path);
     curl_easy_setopt(h->easy, CURLOPT_SSLKEY, auth->key_path);
