@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #define IDLE_NS (30 * KB_NS_PER_S)
-#ifdef __OPTIMIZE__
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define STACK_SIZE (256 << 10)
 #else
 #define STACK_SIZE (4 << 20) /* frames are larger, with sanitizers much larger */
