@@ -185,3 +185,21 @@ void kube_expectations_forget(struct kube_expectations *e, const char *key)
     forget(e, key);
     pthread_mutex_unlock(&e->lock);
 }
+
+bool kube_creations_expected(struct kube_expectations *e, const char *key)
+{
+    pthread_mutex_lock(&e->lock);
+    const struct expected *expected = pending(e, key);
+    bool waits = expected && expected->creations > 0;
+    pthread_mutex_unlock(&e->lock);
+    return waits;
+}
+
+bool kube_deletions_expected(struct kube_expectations *e, const char *key)
+{
+    pthread_mutex_lock(&e->lock);
+    const struct expected *expected = pending(e, key);
+    bool waits = expected && (expected->deletions > 0 || expected->deletions_of.n > 0);
+    pthread_mutex_unlock(&e->lock);
+    return waits;
+}

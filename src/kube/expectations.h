@@ -27,6 +27,9 @@ void kube_expect_deletion_of(struct kube_expectations *e, const char *key, const
 void kube_deletion_observed_of(struct kube_expectations *e, const char *key, const char *name);
 
 bool kube_expectations_satisfied(struct kube_expectations *e, const char *key); /* also when expired or unknown */
+/* Something of the kind is expected and has not come yet. */
+bool kube_creations_expected(struct kube_expectations *e, const char *key);
+bool kube_deletions_expected(struct kube_expectations *e, const char *key); /* counted or named */
 /* Nanoseconds until the key's expectation expires; 0: nothing is expected. */
 int64_t kube_expectations_remaining(struct kube_expectations *e, const char *key);
 void kube_expectations_forget(struct kube_expectations *e, const char *key);
