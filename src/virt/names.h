@@ -24,6 +24,8 @@
 #define VIRT_ANNOTATION_MIGRATION_UNIX     "kubevirt.io/migrationTransportUnix"
 #define VIRT_ANNOTATION_MIGRATION_JOB_NAME "kubevirt.io/migrationJobName"
 #define VIRT_ANNOTATION_CREATE_TARGET      "kubevirt.io/create-migration-target"
+#define VIRT_ANNOTATION_RESTORE_STRATEGY   "kubevirt.io/restore-run-strategy"
+#define VIRT_ANNOTATION_IMMEDIATE_DV       "kubevirt.io/immediate-data-volume-creation"
 #define VIRT_ANNOTATION_SKIP_BACKUP_HOOKS  "kubevirt.io/skip-backup-hooks"
 #define VIRT_ANNOTATION_MEMORY_OVERHEAD    "kubevirt.io/memory-overhead-bytes"
 #define VIRT_ANNOTATION_NETWORKS           "k8s.v1.cni.cncf.io/networks"

@@ -1,0 +1,290 @@
+/*
+ * The VirtualMachine controller: keeps the VMI that a VM asks for, by its run strategy.
+ *
+ * key      namespace/name of a VM
+ * reads    VM, VMI of the same name, DataVolumes and PVCs of its volumes, ControllerRevisions of its starts, KubeVirt
+ * writes   VM (annotations, finalizer, firmware UUID; status), VMI (create, delete, metadata), DataVolumes of
+ * templates, ControllerRevisions; events on the VM rules    the reference's pkg/virt-controller/watch/vm/vm.go; facts:
+ * events-conditions-core.md section 2
+ *
+ * One pass:
+ *
+ *     adopt -> deletion or finalizer -> generations -> DataVolumes -> run strategy (start, stop)
+ *           -> firmware UUID, metadata -> write the VM if it changed -> status
+ *
+ * The VM is written at most twice: what is outside of status once, status once.
+ */
+#include "base/log.h"
+#include "base/strings.h"
+#include "virt/names.h"
+#include "virt/vm/vm_internal.h"
+#include "virt/vm/words.h"
+
+#define ORPHAN_FINALIZER "orphan" /* metav1.FinalizerOrphanDependents */
+
+int vm_fail(struct vm_pass *pass, const char *reason, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pass->failure = (struct vm_failure){reason, kb_arena_vprintf(pass->arena, format, args)};
+    va_end(args);
+    return VM_END;
+}
+
+void vm_event(struct vm_pass *pass, const char *type, const char *reason, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *message = kb_arena_vprintf(pass->arena, format, args);
+    va_end(args);
+    kube_event(pass->context->vm_recorder, &kv_vm_type, pass->vm, type, reason, "%s", message);
+}
+
+bool vm_expectations_met(struct vm_pass *pass)
+{
+    return kube_request_satisfied(pass->req, pass->controller->vmis, pass->key) &&
+           kube_request_satisfied(pass->req, pass->controller->data_volumes, pass->key);
+}
+
+int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
+{
+    const void *answer = pass->stored;
+    if (kube_update(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr) < 0)
+        return -1;
+    if (answer == pass->stored)
+        return 0;
+    struct kv_vm_status status = pass->vm->status;
+    pass->stored = answer;
+    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
+    pass->vm->status = status;
+    return 0;
+}
+
+static void stamp(struct vm_pass *pass)
+{
+    struct api_string_map *annotations = &pass->vm->metadata.annotations;
+    api_map_set(pass->arena, annotations, VIRT_ANNOTATION_LATEST_API, VIRT_API_VERSION);
+    api_map_set(pass->arena, annotations, VIRT_ANNOTATION_STORAGE_API, VIRT_API_VERSION);
+}
+
+/* The VMI of the VM's name: owned, adopted when nobody owns it, and otherwise none of ours. */
+static int claim_vmi(struct vm_pass *pass, struct kube_error *reterr)
+{
+    const struct meta_object_meta *meta = &pass->vm->metadata;
+    const struct kv_vmi *vmi = kube_lookup(pass->req, VIRT_VMI, meta->namespace, meta->name);
+    if (!vmi || api_is_controlled_by(&vmi->metadata, meta->uid)) {
+        pass->vmi = vmi;
+        return 0;
+    }
+    if (api_controller_of(&vmi->metadata) || api_is_being_deleted(meta) || api_is_being_deleted(&vmi->metadata))
+        return 0;
+    const void *adopted;
+    if (vm_adopt(pass, &kv_vmi_type, vmi, &adopted, reterr) < 0)
+        return kube_error_is_not_found(reterr) ? 0 : -1;
+    pass->vmi = adopted;
+    return 0;
+}
+
+static int delete_vm(struct vm_pass *pass, struct kube_error *reterr)
+{
+    struct meta_object_meta *meta = &pass->vm->metadata;
+    if (pass->vmi && !api_has_finalizer(meta, ORPHAN_FINALIZER)) {
+        struct kube_error error = {0};
+        if (vm_stop(pass, &error) < 0)
+            return vm_fail(pass, VM_REASON_DELETE_FAILED, "Failure attempting to delete VMI: %s", error.message);
+        return VM_END;
+    }
+    api_strings_remove(&meta->finalizers, VIRT_FINALIZER_VM);
+    if (vm_write_spec(pass, reterr) < 0)
+        return kube_error_wrap(reterr, "removing the finalizer");
+    return VM_END;
+}
+
+/* Created on every pass, also of stopped VMs, unless an annotation says no: then they come with the start. */
+static int sync_data_volumes_early(struct vm_pass *pass, const char *strategy)
+{
+    const char *immediate = api_map_get(&pass->vm->metadata.annotations, VIRT_ANNOTATION_IMMEDIATE_DV);
+    if (immediate && kb_streq(immediate, "false"))
+        return VM_NEXT;
+    struct kube_error error = {0};
+    bool ready;
+    if (vm_sync_data_volumes(pass, &ready, &error) < 0)
+        return vm_fail(pass, VM_REASON_CREATE_FAILED, "Error encountered while creating DataVolumes: %s",
+                       error.message);
+    return ready || kb_streq(strategy, VM_HALTED) ? VM_NEXT : VM_END;
+}
+
+/* What a VM gets beside its VMI. */
+static int sync_rest(struct vm_pass *pass, struct kube_error *reterr)
+{
+    vm_persist_firmware_uuid(pass);
+    struct kube_error error = {0};
+    if (vm_sync_metadata_to_vmi(pass, &error) < 0)
+        return vm_fail(pass, VM_REASON_METADATA_FAILED,
+                       "Error encountered while handling annotation and labels sync request: %s", error.message);
+    vm_sync_pci_topology(pass);
+    (void)reterr;
+    return VM_NEXT;
+}
+
+static int sync(struct vm_pass *pass, struct kube_error *reterr)
+{
+    if (!vm_expectations_met(pass))
+        return VM_END;
+    if (api_is_being_deleted(&pass->vm->metadata))
+        return delete_vm(pass, reterr);
+    if (!api_has_finalizer(&pass->vm->metadata, VIRT_FINALIZER_VM))
+        api_strings_add(pass->arena, &pass->vm->metadata.finalizers, VIRT_FINALIZER_VM);
+    if (vm_bump_vmi_generation(pass, reterr) < 0)
+        return -1;
+    const char *error, *strategy = vm_run_strategy(pass->vm, &error);
+    if (!strategy)
+        return vm_fail(pass, VM_REASON_CREATE_FAILED, "Error fetching RunStrategy: %s", error);
+    int status = sync_data_volumes_early(pass, strategy);
+    if (status == VM_NEXT)
+        status = vm_sync_run_strategy(pass, strategy, reterr);
+    if (status != VM_NEXT || !vm_expectations_met(pass))
+        return status;
+    return sync_rest(pass, reterr);
+}
+
+static int finish(struct vm_pass *pass, struct kube_error *reterr)
+{
+    if (vm_write_spec(pass, reterr) < 0)
+        return kube_error_wrap(reterr, "updating the VirtualMachine");
+    if (vm_update_status(pass, reterr) < 0)
+        return -1;
+    if (pass->failure.reason)
+        return kube_error_set(reterr, KUBE_ERROR_INTERNAL, "%s", pass->failure.message);
+    return KUBE_DONE;
+}
+
+static int reconcile(void *self, struct kube_request *req, struct kube_error *reterr)
+{
+    struct vm_controller *controller = self;
+    const char *key = kube_request_key(req);
+    const struct kv_vm *stored = kube_lookup(req, VIRT_VM, kube_request_namespace(req), kube_request_name(req));
+    if (!stored) {
+        kube_expectations_forget(controller->vmis, key);
+        kube_expectations_forget(controller->data_volumes, key);
+        return KUBE_DONE;
+    }
+    struct vm_pass pass = {
+        .controller = controller,
+        .context = controller->context,
+        .req = req,
+        .arena = kube_arena(req),
+        .config = virt_request_config(controller->context, req),
+        .key = key,
+        .stored = stored,
+        .vm = KUBE_EDIT(req, kv_vm, stored),
+    };
+    stamp(&pass);
+    if (claim_vmi(&pass, reterr) < 0)
+        return -1;
+    if (vm_adopt_data_volumes(&pass, reterr) < 0)
+        return -1;
+    if (sync(&pass, reterr) < 0)
+        return -1;
+    return finish(&pass, reterr);
+}
+
+/* ---- which VM does a change concern? ---- */
+
+/* By name, checked against the UID: a VM of the same name that came later is another one. */
+static const struct kv_vm *owner_of(struct kube_enqueuer *to, const struct meta_object_meta *meta)
+{
+    const struct meta_owner_reference *owner = api_controller_of(meta);
+    if (!owner || !kb_streq(owner->kind, "VirtualMachine"))
+        return NULL;
+    const struct kv_vm *vm = kube_lookup(kube_enqueuer_request(to), VIRT_VM, meta->namespace, owner->name);
+    return vm && kb_streq(vm->metadata.uid, owner->uid) ? vm : NULL;
+}
+
+static void enqueue_vm(struct kube_enqueuer *to, const struct kv_vm *vm)
+{
+    if (vm)
+        kube_enqueue(to, vm->metadata.namespace, vm->metadata.name);
+}
+
+static const char *key_of(struct kube_enqueuer *to, const struct meta_object_meta *meta)
+{
+    return api_key(kube_arena(kube_enqueuer_request(to)), meta);
+}
+
+static void map_vmi(void *self, struct kube_enqueuer *to, const void *before, const void *after)
+{
+    struct vm_controller *controller = self;
+    const struct kv_vmi *old = before, *new = after, *vmi = new ? new : old;
+    const struct kv_vm *vm = owner_of(to, &vmi->metadata);
+    if (old && new &&api_controller_of(&old->metadata) && owner_of(to, &old->metadata) != vm)
+        enqueue_vm(to, owner_of(to, &old->metadata));
+    if (!vm) { /* an orphan: the VM of its name may adopt it */
+        if (new && !api_controller_of(&new->metadata))
+            kube_enqueue(to, vmi->metadata.namespace, vmi->metadata.name);
+        return;
+    }
+    const char *key = key_of(to, &vm->metadata);
+    if (!new || api_is_being_deleted(&new->metadata))
+        kube_deletion_observed_of(controller->vmis, key, key_of(to, &vmi->metadata));
+    else if (!old)
+        kube_creation_observed(controller->vmis, key);
+    enqueue_vm(to, vm);
+}
+
+static void enqueue_index(struct kube_enqueuer *to, const char *index, const char *key)
+{
+    struct kube_items vms = kube_lookup_index(kube_enqueuer_request(to), VIRT_VM, index, key);
+    for (size_t i = 0; i < vms.n; i++)
+        enqueue_vm(to, vms.items[i]);
+}
+
+static void map_data_volume(void *self, struct kube_enqueuer *to, const void *before, const void *after)
+{
+    struct vm_controller *controller = self;
+    const struct cdi_data_volume *dv = after ? after : before;
+    const struct kv_vm *vm = owner_of(to, &dv->metadata);
+    if (vm && after && !before && !api_is_being_deleted(&dv->metadata))
+        kube_creation_observed(controller->data_volumes, key_of(to, &vm->metadata));
+    enqueue_vm(to, vm);
+    enqueue_index(to, VIRT_INDEX_DV, key_of(to, &dv->metadata));
+    enqueue_index(to, VIRT_INDEX_PVC, key_of(to, &dv->metadata));
+}
+
+static void map_claim(void *self, struct kube_enqueuer *to, const void *before, const void *after)
+{
+    (void)self;
+    const struct core_pvc *pvc = after, *old = before;
+    if (!pvc || api_is_being_deleted(&pvc->metadata) || (old && kb_streq(old->status.phase, pvc->status.phase)))
+        return;
+    enqueue_index(to, VIRT_INDEX_DV, key_of(to, &pvc->metadata));
+    enqueue_index(to, VIRT_INDEX_PVC, key_of(to, &pvc->metadata));
+}
+
+static const struct kube_watch watches[] = {
+    {VIRT_VM, kube_map_to_self},
+    {VIRT_VMI, map_vmi},
+    {VIRT_DATA_VOLUME, map_data_volume},
+    {VIRT_PVC, map_claim},
+};
+static const int needs[] = {VIRT_CONTROLLER_REVISION, VIRT_NAMESPACE, VIRT_STORAGE_CLASS};
+
+static const struct kube_controller definition = {
+    .name = "vm",
+    .queue_name = "virt-controller-vm",
+    .kind = "VirtualMachine",
+    .threads = 3,
+    .watches = watches,
+    .n_watches = KB_ARRAY_LEN(watches),
+    .needs = needs,
+    .n_needs = KB_ARRAY_LEN(needs),
+    .reconcile = reconcile,
+};
+
+void virt_vm_controller_add(struct virt_context *context, int threads)
+{
+    struct vm_controller *controller = kb_malloc(sizeof(*controller));
+    struct kb_clock *clock = kube_client_clock(context->client);
+    *controller = (struct vm_controller){context, kube_expectations_new(clock), kube_expectations_new(clock)};
+    kube_runtime_add_controller(context->runtime, &definition, controller, threads);
+}

@@ -1,0 +1,120 @@
+/*
+ * What the files of the VirtualMachine controller share: the state of one pass over one VM, and the steps that it is
+ * made of.
+ *
+ * A step returns VM_NEXT, VM_END (the rest of the pass is skipped, the status is still brought up to date; a failure
+ * may stand in pass->failure) or a negative number with reterr set (the pass is given up and tried again).
+ */
+#ifndef VIRT_VM_VM_INTERNAL_H
+#define VIRT_VM_VM_INTERNAL_H
+
+#include "api/types/apps.h"
+#include "api/types/cdi.h"
+#include "api/types/kv.h"
+#include "kube/expectations.h"
+#include "kube/request.h"
+#include "virt/context.h"
+
+struct vm_controller {
+    struct virt_context *context;
+    struct kube_expectations *vmis, *data_volumes; /* by key of the VM */
+};
+
+/* What the condition Failure tells. */
+struct vm_failure {
+    const char *reason; /* NULL: none */
+    const char *message;
+};
+
+struct vm_pass {
+    struct vm_controller *controller;
+    struct virt_context *context;
+    struct kube_request *req;
+    struct kb_arena *arena;
+    const struct virt_config *config;
+    const char *key;
+    const struct kv_vm *stored; /* the newest state known to be in the API server */
+    struct kv_vm *vm;           /* the working copy: what it should be */
+    const struct kv_vmi *vmi;   /* of the VM's name and owned by it, or NULL */
+    struct vm_failure failure;
+};
+
+enum { VM_NEXT = 0, VM_END = 1 };
+
+/* Sets pass->failure; returns VM_END. `reason` is static. */
+int vm_fail(struct vm_pass *pass, const char *reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool vm_expectations_met(struct vm_pass *pass);
+void vm_event(struct vm_pass *pass, const char *type, const char *reason, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Writes what differs outside of status, if anything does; the working copy keeps its status. */
+int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr);
+
+/* ---- requests.c: pure ---- */
+
+/* "Always", "Halted", ...; NULL with *ret_error when both running and runStrategy are set. */
+const char *vm_run_strategy(const struct kv_vm *vm, const char **ret_error);
+bool vm_has_start_request(const struct kv_vm *vm);
+bool vm_has_start_paused_request(const struct kv_vm *vm);
+bool vm_has_stop_request_for(const struct kv_vm *vm, const struct kv_vmi *vmi);
+/* The first request has been done, or can't be done any more. */
+bool vm_first_request_is_done(const struct kv_vm *vm, const struct kv_vmi *vmi);
+bool vm_is_set_to_start(const struct kv_vm *vm, const struct kv_vmi *vmi);
+
+bool vmi_is_final(const struct kv_vmi *vmi);
+bool vmi_is_waiting_for_sync(const struct kv_vmi *vmi);
+bool vmi_is_migrating(const struct kv_vmi *vmi, int64_t now_ns);
+
+/* ---- run_strategy.c, start.c ---- */
+
+int vm_sync_run_strategy(struct vm_pass *pass, const char *strategy, struct kube_error *reterr);
+int vm_start(struct vm_pass *pass, struct kube_error *reterr); /* 0, or negative with the text for FailedCreate */
+int vm_stop(struct vm_pass *pass, struct kube_error *reterr);
+/* The VMI that the VM's template describes, as it is at start. */
+struct kv_vmi *vm_make_vmi(struct vm_pass *pass);
+
+/* ---- revision.c ---- */
+
+/* Makes sure that the start revision of this generation exists and no older one does; *ret_name is in the arena. */
+int vm_write_revision(struct vm_pass *pass, const char **ret_name, struct kube_error *reterr);
+/* The VM spec that the running VMI was started from; NULL: there is no revision. */
+int vm_last_start_spec(struct vm_pass *pass, const struct kv_vm_spec **ret, struct kube_error *reterr);
+/* Raises the VMI's generation annotation when only things that don't concern the VMI have changed. */
+int vm_bump_vmi_generation(struct vm_pass *pass, struct kube_error *reterr);
+/* status.observedGeneration and desiredGeneration. */
+int vm_sync_generations(struct vm_pass *pass, struct kube_error *reterr);
+
+/* ---- data_volumes.c ---- */
+
+/* Creates what the templates ask for. *ret_ready: all are populated far enough. Negative: reterr has the inner text. */
+int vm_sync_data_volumes(struct vm_pass *pass, bool *ret_ready, struct kube_error *reterr);
+/* Adopts those named in templates that nobody owns. */
+int vm_adopt_data_volumes(struct vm_pass *pass, struct kube_error *reterr);
+int vm_adopt(struct vm_pass *pass, const struct api_type *type, const void *object, const void **ret,
+             struct kube_error *reterr);
+
+/* ---- firmware.c, metadata.c ---- */
+
+const char *vm_firmware_uuid(struct kb_arena *arena, const char *vm_name);
+/* Gives the template a firmware UUID where it has none. */
+void vm_persist_firmware_uuid(struct vm_pass *pass);
+int vm_sync_metadata_to_vmi(struct vm_pass *pass, struct kube_error *reterr);
+void vm_sync_pci_topology(struct vm_pass *pass);
+
+/* ---- status.c, printable_status.c, start_failure.c, volume_snapshot_status.c ---- */
+
+int vm_update_status(struct vm_pass *pass, struct kube_error *reterr);
+
+/* What printableStatus is decided from, besides VM and VMI. */
+struct vm_facts {
+    bool start_expected, stop_expected;
+    bool data_volume_error, data_volume_provisioning, unbound_claim;
+    int64_t now_ns;
+};
+const char *vm_printable_status(const struct kv_vm *vm, const struct kv_vmi *vmi, const struct vm_facts *facts);
+
+int64_t vm_start_backoff_left_s(const struct kv_vm *vm, int64_t now_ns);
+void vm_sync_start_failure(struct vm_pass *pass);
+void vm_sync_volume_snapshot_statuses(struct vm_pass *pass);
+
+#endif
