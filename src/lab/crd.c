@@ -269,6 +269,7 @@ const struct lab_strategy lab_crd_strategy = {
     .validate = validate,
     .committed = committed,
     .keep_status = true,
+    .verbatim = true,
 };
 
 int lab_crd_apply_schema(struct lab_write *w)

@@ -10,15 +10,13 @@ struct patcher {
     struct kb_arena *arena;
     yyjson_mut_val *root;
     struct kube_error *reterr;
-    const char *path;
 };
 
-static int fail(struct patcher *p, const char *what)
+/* The server tells no more than this; what failed is known by the code that sent the patch. */
+static int fail(struct patcher *p)
 {
     return kube_error_set_api(p->reterr, 422, "Invalid",
-                              "the server rejected our request due to an error in our "
-                              "request: %s: %s",
-                              what, p->path);
+                              "the server rejected our request due to an error in our request");
 }
 
 static const char *unescape(struct kb_arena *arena, const char *text, size_t n)
@@ -80,7 +78,7 @@ static int add(struct patcher *p, const char *path, yyjson_mut_val *value)
     const char *name;
     yyjson_mut_val *parent = locate(p, path, &name);
     if (!parent)
-        return fail(p, "doc is missing path");
+        return fail(p);
     if (!name) {
         p->root = value;
         return 0;
@@ -91,7 +89,7 @@ static int add(struct patcher *p, const char *path, yyjson_mut_val *value)
     }
     long long i = index_of(parent, name, true);
     if (i < 0)
-        return fail(p, "Unable to access invalid index");
+        return fail(p);
     yyjson_mut_arr_insert(parent, value, (size_t)i);
     return 0;
 }
@@ -102,7 +100,7 @@ static int remove_at(struct patcher *p, const char *path, yyjson_mut_val **ret)
     yyjson_mut_val *parent = locate(p, path, &name);
     yyjson_mut_val *value = parent && name ? member(parent, name) : NULL;
     if (!value)
-        return fail(p, "Unable to remove nonexistent key");
+        return fail(p);
     if (yyjson_mut_is_obj(parent))
         lab_mut_drop(parent, name);
     else
@@ -117,7 +115,7 @@ static int replace(struct patcher *p, const char *path, yyjson_mut_val *value)
     const char *name;
     yyjson_mut_val *parent = locate(p, path, &name);
     if (!parent)
-        return fail(p, "replace operation does not apply: doc is missing path");
+        return fail(p);
     if (!name) {
         p->root = value;
         return 0;
@@ -128,7 +126,7 @@ static int replace(struct patcher *p, const char *path, yyjson_mut_val *value)
     }
     long long i = index_of(parent, name, false);
     if (i < 0)
-        return fail(p, "replace operation does not apply: Unable to access invalid index");
+        return fail(p);
     yyjson_mut_arr_replace(parent, (size_t)i, value);
     return 0;
 }
@@ -138,12 +136,12 @@ static int test(struct patcher *p, const char *path, yyjson_mut_val *value)
     const char *name;
     yyjson_mut_val *parent = locate(p, path, &name);
     if (!parent)
-        return fail(p, "testing path failed: doc is missing path");
+        return fail(p);
     yyjson_mut_val *have = name ? member(parent, name) : parent;
     bool null = !value || yyjson_mut_is_null(value);
     if (!have || yyjson_mut_is_null(have))
-        return null ? 0 : fail(p, "testing value failed");
-    return !null && yyjson_mut_equals(have, value) ? 0 : fail(p, "testing value failed");
+        return null ? 0 : fail(p);
+    return !null && yyjson_mut_equals(have, value) ? 0 : fail(p);
 }
 
 static int copy_or_move(struct patcher *p, const char *from, const char *path, bool move)
@@ -158,7 +156,7 @@ static int copy_or_move(struct patcher *p, const char *from, const char *path, b
     yyjson_mut_val *parent = locate(p, from, &name);
     value = parent && name ? member(parent, name) : parent;
     if (!value)
-        return fail(p, "copy operation does not apply: doc is missing from path");
+        return fail(p);
     return add(p, path, yyjson_mut_val_mut_copy(p->doc, value));
 }
 
@@ -168,18 +166,18 @@ static int apply_one(struct patcher *p, yyjson_val *operation)
     yyjson_val *v = yyjson_obj_get(operation, "value"), *path = yyjson_obj_get(operation, "path");
     if (!yyjson_is_str(path) || (*yyjson_get_str(path) && *yyjson_get_str(path) != '/'))
         return kube_error_set(p->reterr, KUBE_ERROR_INVALID, "error decoding patch: operation without a path");
-    p->path = yyjson_get_str(path);
+    const char *at = yyjson_get_str(path);
     yyjson_mut_val *value = v ? yyjson_val_mut_copy(p->doc, v) : yyjson_mut_null(p->doc);
     if (kb_streq(op, "add"))
-        return add(p, p->path, value);
+        return add(p, at, value);
     if (kb_streq(op, "remove"))
-        return remove_at(p, p->path, NULL);
+        return remove_at(p, at, NULL);
     if (kb_streq(op, "replace"))
-        return replace(p, p->path, value);
+        return replace(p, at, value);
     if (kb_streq(op, "test"))
-        return test(p, p->path, v ? value : NULL);
+        return test(p, at, v ? value : NULL);
     if (kb_streq(op, "copy") || kb_streq(op, "move"))
-        return copy_or_move(p, lab_val_str(operation, "from"), p->path, *op == 'm');
+        return copy_or_move(p, lab_val_str(operation, "from"), at, *op == 'm');
     return kube_error_set(p->reterr, KUBE_ERROR_INVALID, "Unexpected kind: %s", op);
 }
 

@@ -5,6 +5,7 @@
 #include "lab/write.h"
 #include "base/strings.h"
 #include "base/time.h"
+#include "lab/admission.h"
 #include "lab/crd.h"
 #include "lab/deletion.h"
 #include "lab/json.h"
@@ -37,8 +38,6 @@ const char *lab_write_now(struct lab_write *w)
 static int finish(struct lab_write *w, const struct lab_strategy *s)
 {
     const struct lab_kind *kind = w->call->kind;
-    if (!kind->custom)
-        lab_mut_drop_nulls(w->root);
     if (kind->custom && lab_crd_apply_schema(w) < 0)
         return -1;
     if (s->defaults)
@@ -146,6 +145,19 @@ static int commit_create(struct lab_write *w, struct lab_object *object)
     return rc;
 }
 
+/* Mutating admission knows a generated name only by its beginning. */
+static int admit(struct lab_write *w, const struct lab_strategy *s)
+{
+    if (!s->admit)
+        return 0;
+    const char *name = w->call->name, *beginning = lab_mut_str(w->metadata, "generateName");
+    if (*beginning)
+        w->call->name = beginning;
+    int rc = s->admit(w);
+    w->call->name = name;
+    return rc;
+}
+
 static int create_once(struct lab_call *call, yyjson_val *body)
 {
     const struct lab_strategy *s = lab_strategy_of(call->kind);
@@ -154,13 +166,19 @@ static int create_once(struct lab_call *call, yyjson_val *body)
         return -1;
     lab_metadata_prepare_create(&w);
     call->name = kb_arena_strdup(call->arena, lab_mut_str(w.metadata, "name"));
+    if (!call->kind->custom && !s->verbatim)
+        lab_mut_drop_nulls(w.root);
     if (!s->keep_status && call->version->status)
         lab_mut_drop(w.root, "status");
     if (s->prepare_create)
         s->prepare_create(&w);
-    if (s->admit && s->admit(&w) < 0)
+    if (s->defaults)
+        s->defaults(&w);
+    if (admit(&w, s) < 0 || finish(&w, s) < 0)
         return -1;
-    if (finish(&w, s) < 0)
+    if (s->review && s->review(&w) < 0)
+        return -1;
+    if (lab_admit_quota(&w) < 0)
         return -1;
     lab_cleanup_object struct lab_object *object = lab_object_new(call->resource, w.doc, w.root);
     if (commit_create(&w, object) < 0)
@@ -304,6 +322,8 @@ static int change_once(struct lab_write *w, lab_mutator mutate, void *context)
     if (mutate(w, context) < 0 || check_change(w) < 0)
         return -1;
     keep_parts(w);
+    if (!call->kind->custom && !s->verbatim)
+        lab_mut_drop_nulls(w->root);
     lab_metadata_prepare_update(w);
     if (s->prepare_update)
         s->prepare_update(w);

@@ -24,7 +24,8 @@ struct lab_write {
 struct lab_strategy {
     const char *resource;
     /* All may be NULL. They report through lab_cause (422) or return -1 after lab_fail. */
-    int (*admit)(struct lab_write *w);     /* creation: what admission plugins do; lock not held */
+    int (*admit)(struct lab_write *w);  /* creation: mutating admission */
+    int (*review)(struct lab_write *w); /* creation: validating admission */
     void (*defaults)(struct lab_write *w); /* every write */
     void (*prepare_create)(struct lab_write *w);
     void (*prepare_update)(struct lab_write *w);
@@ -32,6 +33,7 @@ struct lab_strategy {
     /* After a commit, lock held; old NULL: created, new_ NULL: removed. */
     void (*committed)(struct lab_call *call, struct lab_object *old, struct lab_object *new_);
     bool keep_status; /* a creation may bring a status */
+    bool verbatim;    /* null members and empty lists are kept */
 };
 
 const struct lab_strategy *lab_strategy_of(const struct lab_kind *kind);
