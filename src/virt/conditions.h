@@ -1,6 +1,6 @@
 /*
- * Conditions of VMs, VMIs, migrations and Pods: one set of rules for the structs that all have type, status, reason, message and
- * times. Source: the reference's pkg/controller/conditions.go.
+ * Conditions of VMs, VMIs, migrations and Pods: one set of rules for the structs that all have type, status, reason,
+ * message and times. Source: the reference's pkg/controller/conditions.go.
  *
  * Rule: a condition is replaced only when status or reason differ; a changed message or time alone is ignored.
  */

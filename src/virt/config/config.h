@@ -1,6 +1,7 @@
 /*
  * The cluster configuration: the KubeVirt CR's spec.configuration over the defaults, with its feature gates, as an
- * immutable, counted snapshot. virt_config_current gives the one in force; a reconcile takes one and keeps it to its end.
+ * immutable, counted snapshot. virt_config_current gives the one in force; a reconcile takes one and keeps it to its
+ * end.
  *
  * Merge rule: defaults, then the CR's JSON decoded over them: scalars and members of objects and maps merge, lists
  * replace, zero values that omitempty would leave out can't override a default. An invalid configuration keeps
@@ -50,8 +51,8 @@ struct virt_config_store *virt_config_store_new(void);
 void virt_config_store_free(struct virt_config_store *store);
 /* The caller unrefs. */
 const struct virt_config *virt_config_current(struct virt_config_store *store);
-/* A new state of the CR (NULL: none is there). Returns 1 when the configuration in force changed, 0 when not, negative when
- * the new one is invalid and the last valid one stays. */
+/* A new state of the CR (NULL: none is there). Returns 1 when the configuration in force changed, 0 when not, negative
+ * when the new one is invalid and the last valid one stays. */
 int virt_config_store_update(struct virt_config_store *store, const struct kv_kube_virt *kubevirt,
                              struct kube_error *reterr);
 

@@ -39,22 +39,32 @@ int launcher_init(struct launcher *l, struct kb_arena *arena, const struct virt_
     return 0;
 }
 
-/* The label of the VMI wins over the cluster's value; a negative one is huge, as an unsigned number is in Go. */
+/* Go's strconv.Atoi. Returns what is wrong with `text`, or NULL. */
+static const char *parse_verbosity(const char *text, uint64_t *ret)
+{
+    const char *digits = text + (*text == '+' || *text == '-');
+    long long value;
+
+    if (!*digits || digits[strspn(digits, "0123456789")])
+        return "invalid syntax";
+    if (!kb_parse_int(*text == '+' ? digits : text, INT64_MIN, INT64_MAX, &value))
+        return "value out of range";
+    *ret = (uint64_t)value; /* a negative one is huge, as an unsigned number is in Go */
+    return NULL;
+}
+
+/* The label of the VMI wins over the cluster's value. */
 static int find_verbosity(struct launcher *l, struct kube_error *reterr)
 {
     const char *label = api_map_get(&l->vmi->metadata.labels, LAUNCHER_LABEL_VERBOSITY);
-    const char *digits = label && *label == '+' ? label + 1 : label;
-    long long value;
+    const char *fault;
 
     l->verbosity = (uint64_t)l->config->spec->developer_configuration->log_verbosity->virt_launcher;
-    if (!label)
+    fault = label ? parse_verbosity(label, &l->verbosity) : NULL;
+    if (!fault)
         return 0;
-    if (!kb_parse_int(digits, INT64_MIN, INT64_MAX, &value))
-        return kube_error_set(reterr, KUBE_ERROR_INVALID,
-                              "verbosity %s cannot cast to int: strconv.Atoi: parsing %s: invalid syntax", label,
-                              kb_quote(l->arena, label));
-    l->verbosity = (uint64_t)value;
-    return 0;
+    return kube_error_set(reterr, KUBE_ERROR_INVALID, "verbosity %s cannot cast to int: strconv.Atoi: parsing %s: %s",
+                          label, kb_quote(l->arena, label), fault);
 }
 
 static int add_containers(struct launcher *l, struct kube_error *reterr)

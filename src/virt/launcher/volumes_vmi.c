@@ -153,7 +153,7 @@ static int add_sysprep(struct launcher *l, const struct kv_volume *volume, struc
         launcher_volume(l, volume->name)->config_map = source;
     } else {
         return kube_error_set(reterr, KUBE_ERROR_INVALID,
-                              "Sysprep must have Secret or ConfigMap reference set {<nil> <nil>}");
+                              "Sysprep must have Secret or ConfigMap reference set {nil nil}");
     }
     launcher_mount_read_only(l, volume->name, kb_arena_printf(l->arena, LAUNCHER_SYSPREP_DIR "/%s", volume->name));
     return 0;
