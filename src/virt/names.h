@@ -36,8 +36,7 @@
 #define VIRT_FINALIZER_VM      "kubevirt.io/virtualMachineControllerFinalize"
 
 #define VIRT_GROUP_VERSION "kubevirt.io/v1"
-#define VIRT_API_VERSION   "v1" /* latest and storage version, as written into the two observed-api-version annotations \
-                                 */
+#define VIRT_API_VERSION   "v1" /* in both observed-api-version annotations */
 
 #define VIRT_NON_ROOT_USER 107 /* "qemu" in the launcher image */
 

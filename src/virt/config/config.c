@@ -228,3 +228,22 @@ const char *virt_config_support_resource(const struct virt_config *config, const
     }
     return NULL;
 }
+
+int virt_config_verbosity(const struct virt_config *config, const char *host)
+{
+    const struct kv_log_verbosity *verbosity = config->spec->developer_configuration->log_verbosity;
+
+    api_list_foreach (entry, &verbosity->node_verbosity)
+        if (kb_streq(entry->key, host) && entry->value != 0)
+            return (int)entry->value;
+    return (int)verbosity->virt_controller;
+}
+
+bool virt_config_deploys_templates(const struct virt_config *config)
+{
+    const struct kv_virt_template_deployment *deployment = config->spec->virt_template_deployment;
+
+    if (!virt_gate(config, VIRT_GATE_TEMPLATE))
+        return false;
+    return !deployment || !deployment->enabled || *deployment->enabled;
+}

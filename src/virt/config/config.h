@@ -44,15 +44,25 @@ const char *virt_config_support_resource(const struct virt_config *config, const
 /* The architecture that this program was built for, in Go's words ("amd64", "arm64", "s390x"). */
 const char *virt_config_own_architecture(void);
 
+/* The log verbosity of the controller itself: that of the node or host it runs on, else virtController's. */
+int virt_config_verbosity(const struct virt_config *config, const char *host);
+/* virt-template is deployed: gate Template, unless virtTemplateDeployment says no. */
+bool virt_config_deploys_templates(const struct virt_config *config);
+
 /* ---- the one in force ---- */
+
+/* Which CR counts, of all in the cluster: the last one that has a phase and isn't being deleted gives the name; of that
+ * name, the one in the install namespace. NULL: none does. */
+const struct kv_kube_virt *virt_config_choose(const struct kv_kube_virt *const *all, size_t n,
+                                              const char *install_namespace);
 
 struct virt_config_store;
 struct virt_config_store *virt_config_store_new(void);
 void virt_config_store_free(struct virt_config_store *store);
 /* The caller unrefs. */
 const struct virt_config *virt_config_current(struct virt_config_store *store);
-/* A new state of the CR (NULL: none is there). Returns 1 when the configuration in force changed, 0 when not, negative
- * when the new one is invalid and the last valid one stays. */
+/* A new state of the CR that counts (NULL: none does). Returns 1 when there is a new configuration (or only a new state
+ * of the CR), 0 when not, negative when the new one is invalid and the last valid one stays. */
 int virt_config_store_update(struct virt_config_store *store, const struct kv_kube_virt *kubevirt,
                              struct kube_error *reterr);
 

@@ -4,6 +4,7 @@
  * Invariant: `current` is never NULL; it starts with the defaults. A CR whose version was seen already, valid or not,
  * is not looked at again.
  */
+#include "api/meta.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "virt/config/config.h"
@@ -15,6 +16,20 @@ struct virt_config_store {
     const struct virt_config *current;
     char *invalid_version; /* of the last CR that was refused; "" */
 };
+
+const struct kv_kube_virt *virt_config_choose(const struct kv_kube_virt *const *all, size_t n,
+                                              const char *install_namespace)
+{
+    const char *name = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (*all[i]->status.phase && !api_is_being_deleted(&all[i]->metadata))
+            name = all[i]->metadata.name;
+    for (size_t i = 0; name && i < n; i++)
+        if (kb_streq(all[i]->metadata.name, name) && kb_streq(all[i]->metadata.namespace, install_namespace))
+            return all[i];
+    return NULL;
+}
 
 struct virt_config_store *virt_config_store_new(void)
 {

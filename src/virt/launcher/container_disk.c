@@ -24,20 +24,6 @@ static const char *disk_dir(struct launcher *l)
                            l->vmi->metadata.uid);
 }
 
-const char *launcher_image_of(const struct launcher *l, const char *volume, const char *image)
-{
-    const char *with_digest = api_map_get(&l->digests, volume);
-
-    return with_digest ? with_digest : image;
-}
-
-bool launcher_digest_is_known(const struct launcher *l, const char *volume)
-{
-    const char *image = api_map_get(&l->digests, volume);
-
-    return image && strstr(image, "@sha256:");
-}
-
 /* What both ways have in common; resources and user. */
 static struct core_container *push(struct launcher *l, struct core_container_list *list, const char *name,
                                    const struct disk *disk)

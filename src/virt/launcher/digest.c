@@ -88,3 +88,17 @@ int launcher_find_digests(struct launcher *l, struct kube_error *reterr)
         return -1;
     return l->image_volumes ? read_statuses(l, &source->status.init_container_statuses, reterr) : 0;
 }
+
+const char *launcher_image_of(const struct launcher *l, const char *volume, const char *image)
+{
+    const char *with_digest = api_map_get(&l->digests, volume);
+
+    return with_digest ? with_digest : image;
+}
+
+bool launcher_digest_is_known(const struct launcher *l, const char *volume)
+{
+    const char *image = api_map_get(&l->digests, volume);
+
+    return image && strstr(image, BY_DIGEST);
+}

@@ -47,11 +47,11 @@ struct launcher {
     bool non_root;
     bool dedicated_cpu; /* domain.cpu.dedicatedCpuPlacement */
     bool guaranteed; /* dedicated CPU or resources of QoS class Guaranteed: support containers get requests = limits */
-    bool image_volumes;      /* gate ImageVolume */
-    bool hugepages;          /* domain.memory.hugepages is there */
-    int64_t memory_overhead; /* bytes */
+    bool image_volumes; /* gate ImageVolume */
+    bool hugepages;     /* domain.memory.hugepages is there */
 
     /* ---- parts ---- */
+    int64_t memory_overhead;                     /* bytes that the launcher needs beside the guest's */
     struct api_string_map digests;               /* volume -> image with digest, for migration targets */
     struct api_string_map reservation_labels;    /* pr.kubevirt.io/<UID of claim> -> "", of persistent reservations */
     struct core_resource_requirements resources; /* of the compute container */
@@ -99,6 +99,9 @@ int launcher_pvc(const struct launcher *l, const char *name, const struct core_p
 /* ---- digest.c ---- */
 
 int launcher_find_digests(struct launcher *l, struct kube_error *reterr);
+/* The image of a volume: by digest when that is known, else `image`. */
+const char *launcher_image_of(const struct launcher *l, const char *volume, const char *image);
+bool launcher_digest_is_known(const struct launcher *l, const char *volume);
 
 /* ---- metadata.c, spec.c ---- */
 
@@ -162,10 +165,6 @@ void launcher_add_container_disks(struct launcher *l, bool init);
 void launcher_add_digest_finders(struct launcher *l);
 void launcher_add_virtiofs(struct launcher *l);
 void launcher_add_console_log(struct launcher *l);
-/* container_disk.c: the image of a volume, by digest when that is known. */
-const char *launcher_image_of(const struct launcher *l, const char *volume, const char *image);
-bool launcher_digest_is_known(const struct launcher *l, const char *volume);
-
 /* ---- resources*.c: what the Pod asks of the node ---- */
 
 /* Of the compute container. Errors: devices that are not permitted, missing NADs. */

@@ -4,41 +4,6 @@
 #include "virt/launcher/launcher_internal.h"
 #include "virt/launcher/words.h"
 
-const struct virt_launcher_settings virt_launcher_default_settings = {
-    .launcher_image = "virt-launcher",
-    .exporter_image = "virt-exportserver",
-    .image_pull_secret = "",
-    .share_dir = "/var/run/kubevirt",
-    .ephemeral_disk_dir = "/var/run/kubevirt-ephemeral-disks",
-    .container_disk_dir = "/var/run/kubevirt/container-disks",
-    .hotplug_disk_dir = "/var/run/kubevirt/hotplug-disks",
-    .qemu_timeout_seconds = 240,
-    .sidecar_shim_image = "",
-};
-
-int launcher_init(struct launcher *l, struct kb_arena *arena, const struct virt_launcher_input *input,
-                  struct kube_error *reterr)
-{
-    const struct kv_vmi *vmi = input->vmi;
-
-    if (kb_empty(vmi->metadata.name) || kb_empty(vmi->metadata.namespace))
-        return kube_error_set(reterr, KUBE_ERROR_INVALID, "a VMI needs a name and a namespace");
-    *l = (struct launcher){
-        .arena = arena,
-        .input = input,
-        .config = input->config,
-        .settings = input->settings,
-        .vmi = vmi,
-        .non_root = virt_vmi_is_non_root(vmi),
-        .dedicated_cpu = launcher_is_dedicated_cpu(vmi),
-        .guaranteed = launcher_is_dedicated_cpu(vmi) || launcher_is_guaranteed(vmi),
-        .image_volumes = virt_gate(input->config, VIRT_GATE_IMAGE_VOLUME),
-        .hugepages = vmi->spec.domain.memory && vmi->spec.domain.memory->hugepages,
-        .memory_overhead = virt_launcher_memory_overhead(input->config, vmi),
-    };
-    return 0;
-}
-
 /* Go's strconv.Atoi. Returns what is wrong with `text`, or NULL. */
 static const char *parse_verbosity(const char *text, uint64_t *ret)
 {
@@ -109,6 +74,7 @@ int virt_launcher_pod(struct kb_arena *arena, const struct virt_launcher_input *
 
     if (launcher_init(&l, arena, input, reterr) < 0)
         return -1;
+    l.memory_overhead = virt_launcher_memory_overhead(input->config, input->vmi);
     if (virt_vmi_needs_backend_storage(input->vmi) && kb_empty(input->backend_storage_claim))
         return kube_error_set(reterr, KUBE_ERROR_INVALID,
                               "can't generate manifest without backend-storage PVC, waiting for the PVC to be created");

@@ -134,6 +134,45 @@ static void values_with_rules_fall_back(void **state)
     virt_config_unref(config);
 }
 
+static void verbosity_is_that_of_the_host(void **state)
+{
+    const struct virt_config *config = config_of("{\"developerConfiguration\":{\"logVerbosity\":{\"virtController\":4,"
+                                                 "\"nodeVerbosity\":{\"node1\":7,\"node2\":0}}}}");
+
+    (void)state;
+    assert_int_equal(virt_config_verbosity(config, "node1"), 7);
+    assert_int_equal(virt_config_verbosity(config, "node2"), 4);
+    assert_int_equal(virt_config_verbosity(config, ""), 4);
+    assert_true(virt_config_deploys_templates(config));
+    virt_config_unref(config);
+    config = config_of("{\"virtTemplateDeployment\":{\"enabled\":false}}");
+    assert_false(virt_config_deploys_templates(config));
+    virt_config_unref(config);
+}
+
+static const struct kv_kube_virt *cr_in(const char *namespace_, const char *name, const char *phase)
+{
+    struct kv_kube_virt *kubevirt = kb_arena_one(arena, struct kv_kube_virt);
+
+    kubevirt->metadata.namespace = namespace_;
+    kubevirt->metadata.name = name;
+    kubevirt->metadata.deletion_timestamp = NULL;
+    kubevirt->status.phase = phase;
+    return kubevirt;
+}
+
+static void the_cr_that_counts_is_in_the_install_namespace(void **state)
+{
+    const struct kv_kube_virt *all[] = {cr_in("kubevirt", "one", ""), cr_in("other", "one", "Deployed"),
+                                        cr_in("kubevirt", "two", "")};
+
+    (void)state;
+    assert_ptr_equal(virt_config_choose(all, KB_ARRAY_LEN(all), "kubevirt"), all[0]);
+    assert_ptr_equal(virt_config_choose(all, KB_ARRAY_LEN(all), "other"), all[1]);
+    assert_null(virt_config_choose(all, KB_ARRAY_LEN(all), "third"));
+    assert_null(virt_config_choose(all, 1, "kubevirt"));
+}
+
 static void an_invalid_configuration_keeps_the_last_valid_one(void **state)
 {
     struct virt_config_store *store = virt_config_store_new();
@@ -178,6 +217,8 @@ int main(void)
         cmocka_unit_test(gates_follow_list_then_state),
         cmocka_unit_test(invalid_values_name_their_field),
         cmocka_unit_test(values_with_rules_fall_back),
+        cmocka_unit_test(verbosity_is_that_of_the_host),
+        cmocka_unit_test(the_cr_that_counts_is_in_the_install_namespace),
         cmocka_unit_test(an_invalid_configuration_keeps_the_last_valid_one),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
