@@ -10,6 +10,7 @@
  */
 #include "base/strings.h"
 #include "kube/informer_internal.h"
+#include "kube/store_internal.h"
 
 #define KEPT_LINE_MEMORY (64u << 10)
 
@@ -77,6 +78,20 @@ static void bookmark(struct kube_informer *informer, yyjson_val *metadata, const
         kube_informer_listed(informer, version);
 }
 
+/* Events come in the order of their versions, unless the server's data were replaced by older ones. */
+static int check_order(struct kube_reflection *reflection, const char *version)
+{
+    struct kube_informer *informer = reflection->informer;
+    const char *last = kb_strbuf_text(&informer->version);
+    uint64_t a, b;
+    if (informer->phase != KUBE_REFLECT_WATCH || !kube_version_parse(last, &a) || !kube_version_parse(version, &b) ||
+        a <= b)
+        return 0;
+    kube_error_set(&reflection->failure, KUBE_ERROR_INVALID, "versions went back from %s to %s", last, version);
+    kube_store_distrust(informer->store);
+    return need_list(reflection);
+}
+
 static int take_event(struct kube_reflection *reflection, yyjson_val *event)
 {
     struct kube_informer *informer = reflection->informer;
@@ -92,6 +107,8 @@ static int take_event(struct kube_reflection *reflection, yyjson_val *event)
         kube_error_set(&reflection->failure, KUBE_ERROR_INVALID, "watch event \"%s\" without a version", type);
         return need_list(reflection);
     }
+    if (check_order(reflection, version) < 0)
+        return -1;
     reflection->events++;
     informer->last_event_mono = informer->clock->mono(informer->clock);
     if (kb_streq(type, "BOOKMARK")) {

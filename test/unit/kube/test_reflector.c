@@ -333,6 +333,20 @@ static void versions_that_went_back_are_believed_after_the_server_says_so(void *
     assert_string_equal(content(f), "a@3");
 }
 
+static void events_out_of_order_show_that_versions_went_back(void **state)
+{
+    struct fixture *f = *state;
+    struct script_stream *s = start_listed(f);
+    script_stream_event(s, "MODIFIED", POD("a", "100"));
+    script_stream_event(s, "ADDED", POD("c", "7"));
+    script_run(f->script);
+    struct script_stream *list = script_stream(f->script, "GET", STREAMED);
+    script_stream_event(list, "ADDED", POD("a", "3"));
+    script_stream_event(list, "BOOKMARK", MARK("50"));
+    script_advance(f->script, 2 * KB_NS_PER_S);
+    assert_string_equal(content(f), "a@3");
+}
+
 #define POISON                                                                                                         \
     "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"resourceVersion\":\"30\"},\"spec\":{\"containers\":7}}"
 
@@ -565,6 +579,7 @@ int main(void)
         TEST(a_missing_kind_is_waited_for),
         TEST(a_server_that_asks_for_time_gets_it),
         TEST(versions_that_went_back_are_believed_after_the_server_says_so),
+        TEST(events_out_of_order_show_that_versions_went_back),
         TEST(an_unreadable_object_is_told_and_passed_over),
         TEST(a_line_that_is_no_event_makes_a_new_list),
         TEST(a_watch_that_ends_at_once_is_not_asked_for_in_a_loop),
