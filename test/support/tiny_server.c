@@ -70,10 +70,21 @@ static void note(char *to, size_t size, const char *text)
     snprintf(to, size, "%s", text ? text : "");
 }
 
+/* How many certificates the client showed. */
+static unsigned count_peer_certs(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned n = 0;
+    if (info && info->tls_session)
+        gnutls_certificate_get_peers(info->tls_session, &n);
+    return n;
+}
+
 static void note_request(struct tiny_server *server, struct MHD_Connection *connection, const char *method,
                          const struct kb_strbuf *body)
 {
     server->requests++;
+    server->last_peer_certs = count_peer_certs(connection);
     note(server->last_method, sizeof server->last_method, method);
     note(server->last_body, sizeof server->last_body, kb_strbuf_text(body));
     const struct {
@@ -149,12 +160,13 @@ struct tiny_server *tiny_server_start(const char *cert, const char *key)
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert},
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key},
+                                   {MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)cert},
                                    {MHD_OPTION_END, 0, NULL}};
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     server->daemon = MHD_start_daemon(flags | (cert ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, server,
                                       MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_SOCK_ADDR, &address,
                                       MHD_OPTION_NOTIFY_COMPLETED, on_request_done, NULL, MHD_OPTION_NOTIFY_CONNECTION,
-                                      on_connection, server, MHD_OPTION_ARRAY, cert ? tls : tls + 2, MHD_OPTION_END);
+                                      on_connection, server, MHD_OPTION_ARRAY, cert ? tls : tls + 3, MHD_OPTION_END);
     assert_non_null(server->daemon);
     server->port = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
     return server;

@@ -14,6 +14,7 @@
 
 #include "base/strbuf.h"
 #include <pthread.h>
+#include <stdbool.h>
 
 enum tiny_server_end { TINY_SERVER_OPEN, TINY_SERVER_END, TINY_SERVER_CUT };
 
@@ -26,11 +27,12 @@ struct tiny_server { /* members below `lock` are guarded by it; those of the las
     int requests, connections;
     char good_token[64];
     char last_authorization[128], last_method[16], last_body[4096], last_content_type[64], last_host[64], last_agent[64];
+    unsigned last_peer_certs; /* certificates that the client showed */
     struct kb_strbuf stream;
     enum tiny_server_end stream_end;
 };
 
-/* PEM text; both NULL: plain HTTP. */
+/* PEM text; both NULL: plain HTTP. Clients are asked for a certificate of the same issuer. */
 struct tiny_server *tiny_server_start(const char *cert, const char *key);
 void tiny_server_stop(struct tiny_server *server);
 void tiny_server_send(struct tiny_server *server, const char *text, enum tiny_server_end end);

@@ -282,8 +282,8 @@ static void a_service_account_gives_token_ca_and_namespace(void **state)
 {
     const char *directory = *state;
     struct kube_config *config;
-    kb_cleanup_free char *token = write_file(directory, "token", "t"), *ca = write_file(directory, "ca.crt", "CA"),
-                         *namespace_ = write_file(directory, "namespace", "kubevirt\n");
+    kb_cleanup_free char *token = write_file(directory, "token", "t"), *ca = write_file(directory, "ca.crt", "CA");
+    free(write_file(directory, "namespace", "kubevirt\n"));
     setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
     setenv("KUBERNETES_SERVICE_PORT", "443", 1);
     assert_int_equal(kube_config_in_cluster(directory, &config, NULL), 0);

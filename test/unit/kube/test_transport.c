@@ -5,11 +5,13 @@
 #include "base/strings.h"
 #include "kube/transport.h"
 #include "support/tiny_server.h"
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -583,6 +585,145 @@ static void a_server_is_verified_against_the_configured_ca_and_name(void **state
     tiny_identity_done(&identity);
 }
 
+static void a_client_certificate_is_shown(void **state)
+{
+    (void)state;
+    struct tiny_identity identity = tiny_identity_new();
+    struct world *w = new_world(identity.cert, identity.key);
+    struct outcome o;
+    w->config.ca_data = w->config.client_cert_data = identity.cert;
+    w->config.client_key_data = identity.key;
+    open_transport(w);
+    get(w, "/hello", &o);
+    assert_success(&o);
+    assert_int_equal(w->server->last_peer_certs, 1);
+    outcome_done(&o);
+    free_world(w);
+    tiny_identity_done(&identity);
+}
+
+static void watches_over_tls_and_http1_each_get_a_connection(void **state)
+{
+    (void)state;
+    struct tiny_identity identity = tiny_identity_new();
+    struct world *w = new_world(identity.cert, identity.key);
+    struct outcome streams[10], o;
+    w->config.ca_data = identity.cert;
+    open_transport(w);
+    for (size_t i = 0; i < KB_ARRAY_LEN(streams); i++)
+        start(w, &(struct kube_http_request){.method = "GET", .path = "/stream"}, &streams[i]);
+    get(w, "/hello", &o);
+    assert_success(&o);
+    tiny_server_await_requests(w->server, 11);
+    tiny_server_send(w->server, "", TINY_SERVER_END);
+    for (size_t i = 0; i < KB_ARRAY_LEN(streams); i++) {
+        wait_for(&streams[i], NULL);
+        assert_success(&streams[i]);
+        outcome_done(&streams[i]);
+    }
+    outcome_done(&o);
+    free_world(w);
+    tiny_identity_done(&identity);
+}
+
+/* ---- a server that accepts and says nothing ---- */
+
+static int listen_silently(int *ret_port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static void a_connection_on_which_nothing_comes_is_given_up_with_all_that_waits_for_it(void **state)
+{
+    struct world *w = *state;
+    struct outcome first, second;
+    int port, fd = listen_silently(&port);
+    w->config.server = kb_arena_printf(w->arena, "https://127.0.0.1:%d", port);
+    open_transport(w);
+    struct kube_http_request request = {.method = "GET", .path = "/hello", .timeout_ns = 14 * S};
+    start(w, &request, &second);
+    request.timeout_ns = 30 * MS;
+    start(w, &request, &first);
+    wait_for(&first, NULL);
+    wait_for(&second, NULL);
+    assert_int_equal(first.error.kind, KUBE_ERROR_TIMEOUT);
+    assert_int_equal(second.error.kind, KUBE_ERROR_CONNECTION);
+    assert_non_null(strstr(second.error.message, "the connection is silent"));
+    outcome_done(&first);
+    outcome_done(&second);
+    close(fd);
+}
+
+/* ---- proxies ---- */
+
+static int forget_proxies(void **state)
+{
+    unsetenv("HTTP_PROXY");
+    unsetenv("NO_PROXY");
+    return tear_down(state);
+}
+
+/* The small server as the proxy: it answers for any host. */
+static void request_elsewhere(struct world *w, struct outcome *o)
+{
+    w->config.server = "http://elsewhere.invalid";
+    open_transport(w);
+    get(w, "/hello", o);
+}
+
+static void a_proxy_of_the_config_is_used(void **state)
+{
+    struct world *w = *state;
+    struct outcome o;
+    w->config.proxy_url = w->config.server;
+    setenv("NO_PROXY", "*", 1);
+    request_elsewhere(w, &o);
+    assert_success(&o);
+    assert_string_equal(w->server->last_host, "elsewhere.invalid");
+    outcome_done(&o);
+}
+
+static void a_proxy_of_the_environment_is_used(void **state)
+{
+    struct world *w = *state;
+    struct outcome o;
+    setenv("HTTP_PROXY", w->config.server, 1);
+    request_elsewhere(w, &o);
+    assert_success(&o);
+    assert_string_equal(w->server->last_host, "elsewhere.invalid");
+    outcome_done(&o);
+}
+
+static void a_host_in_no_proxy_is_reached_directly(void **state)
+{
+    struct world *w = *state;
+    struct outcome o;
+    setenv("HTTP_PROXY", w->config.server, 1);
+    setenv("NO_PROXY", ".invalid", 1);
+    request_elsewhere(w, &o);
+    assert_int_equal(o.error.kind, KUBE_ERROR_CONNECTION);
+    assert_int_equal(w->server->requests, 0);
+    outcome_done(&o);
+}
+
+static void loopback_is_never_reached_through_a_proxy(void **state)
+{
+    struct world *w = *state;
+    struct outcome o;
+    setenv("HTTP_PROXY", "http://127.0.0.1:1", 1);
+    open_transport(w);
+    get(w, "/hello", &o);
+    assert_success(&o);
+    outcome_done(&o);
+}
+
 /* ---- many ---- */
 
 static void many_requests_at_once_all_end(void **state)
@@ -604,6 +745,7 @@ static void many_requests_at_once_all_end(void **state)
 
 #define OPEN(name)   cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define CLOSED(name) cmocka_unit_test_setup_teardown(name, set_up_closed, tear_down)
+#define PROXY(name)  cmocka_unit_test_setup_teardown(name, set_up_closed, forget_proxies)
 
 int main(void)
 {
@@ -629,6 +771,13 @@ int main(void)
         CLOSED(a_plugin_that_fails_ends_all_who_wait_for_it),
         CLOSED(closing_stops_a_plugin_that_hangs),
         cmocka_unit_test(a_server_is_verified_against_the_configured_ca_and_name),
+        cmocka_unit_test(a_client_certificate_is_shown),
+        cmocka_unit_test(watches_over_tls_and_http1_each_get_a_connection),
+        CLOSED(a_connection_on_which_nothing_comes_is_given_up_with_all_that_waits_for_it),
+        PROXY(a_proxy_of_the_config_is_used),
+        PROXY(a_proxy_of_the_environment_is_used),
+        PROXY(a_host_in_no_proxy_is_reached_directly),
+        PROXY(loopback_is_never_reached_through_a_proxy),
         OPEN(many_requests_at_once_all_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
