@@ -53,7 +53,8 @@ struct kube_controller {
     int threads;            /* default number of parallel reconciles */
     const struct kube_watch *watches;
     size_t n_watches;
-    const int *needs;       /* further informers that must have synced before the first reconcile */
+    const int *needs;       /* further informers that must have synced before the first reconcile; for these and
+                             * the watched ones: those that were not started (kinds this cluster lacks) do not count */
     size_t n_needs;
     const struct kube_backoff *backoff; /* NULL: default */
     int64_t add_delay_ns;               /* every key from a mapping waits so long (pool: 1 s, workload updater: 5 s) */
@@ -61,7 +62,7 @@ struct kube_controller {
 };
 
 struct kube_runtime_options {
-    struct kube_client *client;
+    struct kube_client *client; /* NULL: no cluster; informers are not started, the program fills their stores */
     struct kb_clock *clock;
     struct kb_random *random;
     int64_t reconcile_warn_ns; /* a reconcile running longer is logged; 0: 30 s */
@@ -78,7 +79,8 @@ void kube_runtime_free(struct kube_runtime *runtime); /* stops everything first 
 /* `id` is the program's own number of the informer (an enum), below KUBE_MAX_INFORMERS. The spec must stay. */
 void kube_runtime_add_informer(struct kube_runtime *runtime, int id, const struct kube_informer_spec *spec);
 struct kube_informer *kube_runtime_informer(struct kube_runtime *runtime, int id); /* NULL: not added */
-/* The definition must stay. `threads` 0: the definition's. Before the informers it watches are started. */
+/* The definition must stay. `threads` 0: the definition's. After the informers it watches are added (or it aborts), before they
+ * are started. */
 void kube_runtime_add_controller(struct kube_runtime *runtime, const struct kube_controller *definition, void *self,
                                  int threads);
 struct kube_queue *kube_runtime_queue(struct kube_runtime *runtime, const char *controller_name);
@@ -92,7 +94,7 @@ bool kube_runtime_stop_workers(struct kube_runtime *runtime, int64_t grace_ns);
 bool kube_runtime_wait_synced(struct kube_runtime *runtime, const int *ids, size_t n, int64_t deadline);
 
 /* For tests and for programs without threads: takes ready keys of all controllers and reconciles them on the calling
- * thread until none is ready. Returns how many it ran. */
+ * thread until none is ready, whether informers have synced or not. Returns how many it ran. */
 int kube_runtime_drain(struct kube_runtime *runtime);
 
 struct kube_controller_state { /* for the diagnostics page */

@@ -12,8 +12,10 @@ struct kube_informer *kube_informer_new(const struct kube_informer_spec *spec,
     pthread_mutexattr_t recursive;
     informer->spec = spec;
     informer->options = *options;
-    informer->transport = kube_client_transport(options->client);
-    informer->clock = kube_client_clock(options->client);
+    if (options->client) {
+        informer->transport = kube_client_transport(options->client);
+        informer->clock = kube_client_clock(options->client);
+    }
     informer->store = kube_store_new(spec->type, spec->indexes, spec->n_indexes);
     informer->refs = 1;
     pthread_mutexattr_init(&recursive);

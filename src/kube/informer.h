@@ -26,7 +26,7 @@ struct kube_informer_spec {
 
 struct kube_informer;
 struct kube_informer_options {
-    struct kube_client *client;
+    struct kube_client *client; /* NULL: it can't be started; its store is filled by the program (no cluster) */
     struct kb_random *random;
     /* The watch or list failed (also told for 404, 410); may be NULL. Transport's thread. */
     void (*error)(void *userdata, const struct kube_informer_spec *spec, const struct kube_error *error);

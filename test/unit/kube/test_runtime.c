@@ -538,6 +538,38 @@ static void nothing_runs_before_the_caches_have_synced(void **state)
     assert_false(c->before_sync);
 }
 
+static bool serve_pods(void *userdata, const struct script_request *request, struct script_reply *reply)
+{
+    struct crowd *c = userdata;
+    (void)request;
+    reply->stream = script_stream_new(c->script);
+    for (int i = 0; i < 5; i++) {
+        char object[128];
+        snprintf(object, sizeof object, "{\"metadata\":{\"name\":\"k%d\",\"resourceVersion\":\"%d\"}}", i, i + 1);
+        script_stream_event(reply->stream, "ADDED", object);
+    }
+    script_stream_event(
+        reply->stream, "BOOKMARK",
+        "{\"metadata\":{\"resourceVersion\":\"9\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}");
+    return true;
+}
+
+static void an_informer_may_be_stopped_at_any_moment(void **state)
+{
+    struct crowd *c = *state;
+    kube_runtime_add_informer(c->runtime, PODS, &pods);
+    kube_runtime_add_controller(c->runtime, &of_pods, c, 0);
+    script_serve(c->script, serve_pods, c);
+    kube_runtime_start_workers(c->runtime);
+    for (int i = 0; i < 100; i++) {
+        kube_runtime_start_informer(c->runtime, PODS);
+        for (int yields = 0; yields < i % 10; yields++)
+            sched_yield();
+        kube_runtime_stop_informer(c->runtime, PODS);
+        assert_int_equal(kube_store_count(kube_informer_store(kube_runtime_informer(c->runtime, PODS))), 0);
+    }
+}
+
 static void a_slow_reconcile_is_logged_with_its_key(void **state)
 {
     struct crowd *c = *state;
@@ -580,6 +612,7 @@ int main(void)
         THREADS(idle_threads_end_but_one),
         THREADS(stopping_waits_for_what_runs_and_keeps_the_rest),
         THREADS(nothing_runs_before_the_caches_have_synced),
+        THREADS(an_informer_may_be_stopped_at_any_moment),
         THREADS(a_slow_reconcile_is_logged_with_its_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
