@@ -1,12 +1,12 @@
 /*
  * Requests to the API server: one blocking call for workers, one callback form for reflectors and recorders.
  *
- * A call waits for its rate-limit token, sends, and retries 429 and 503 (with Retry-After, at most 10 times) as client-go
- * does; connection loss is reported as KUBE_ERROR_CONNECTION (for idempotent GETs it is retried once on a new connection).
- * Every call has a deadline (default 30 s... never none).
+ * A call waits for its rate-limit token, sends, and retries 429 and 503 (with Retry-After, at most 10 times) as
+ * client-go does; connection loss is reported as KUBE_ERROR_CONNECTION (for idempotent GETs it is retried once on a new
+ * connection). Every call has a deadline (default 30 s... never none).
  *
- * Fence: a client that belongs to a leader refuses writes (KUBE_ERROR_CANCELLED) once the fence's time has passed, so that a
- * process which lost its lease without noticing can't write any more.
+ * Fence: a client that belongs to a leader refuses writes (KUBE_ERROR_CANCELLED) once the fence's time has passed, so
+ * that a process which lost its lease without noticing can't write any more.
  *
  * An answer of 429 or 5xx is tried again only when it has Retry-After and the deadline leaves the time for it.
  *
@@ -27,9 +27,10 @@ enum kube_verb { KUBE_GET, KUBE_LIST, KUBE_WATCH, KUBE_CREATE, KUBE_UPDATE, KUBE
 
 /* Told of every finished exchange, for metrics (rest_client_requests_total, request latency). Any thread. */
 struct kube_client_observer {
-    void (*request)(void *userdata, enum kube_verb verb, const char *method, const char *resource /* plural or "" */,
-                    const char *path_template /* "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}" */,
-                    int status /* 0: no answer */, int64_t duration_ns);
+    void (*request)(
+        void *userdata, enum kube_verb verb, const char *method, const char *resource /* plural or "" */,
+        const char *path_template /* "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}" */,
+        int status /* 0: no answer */, int64_t duration_ns);
     void (*throttled)(void *userdata, enum kube_verb verb, const char *path_template, int64_t waited_ns); /* limiter */
     void *userdata;
 };
@@ -74,8 +75,9 @@ enum kube_content { KUBE_JSON, KUBE_MERGE_PATCH, KUBE_JSON_PATCH, KUBE_STRATEGIC
  * The one blocking request. `body` may be empty. On success `ret_body` (may be NULL) has the answer's text.
  * An answer >= 400 is an error of kind KUBE_ERROR_API with the Status' reason and message.
  */
-int kube_call(struct kube_client *client, enum kube_verb verb, const struct kube_target *target, enum kube_content content,
-              const char *body, size_t body_length, struct kb_strbuf *ret_body, struct kube_error *reterr);
+int kube_call(struct kube_client *client, enum kube_verb verb, const struct kube_target *target,
+              enum kube_content content, const char *body, size_t body_length, struct kb_strbuf *ret_body,
+              struct kube_error *reterr);
 /* Any path ("/version", "/apis/..."), GET. */
 int kube_call_path(struct kube_client *client, const char *path, struct kb_strbuf *ret_body, struct kube_error *reterr);
 
@@ -83,8 +85,8 @@ int kube_call_path(struct kube_client *client, const char *path, struct kb_strbu
 int kube_call_raw(struct kube_client *client, enum kube_verb verb, const char *path, enum kube_content content,
                   const char *body, size_t body_length, struct kb_strbuf *ret_body, struct kube_error *reterr);
 
-/* An answer with a status of 400 and more as an error: the Status in its body, or what apimachinery makes of its code. For those
- * who use the transport themselves. Returns -1. */
+/* An answer with a status of 400 and more as an error: the Status in its body, or what apimachinery makes of its code.
+ * For those who use the transport themselves. Returns -1. */
 int kube_error_from_answer(struct kube_error *reterr, const char *method, int status, int64_t retry_after_ms,
                            const char *body, size_t n);
 /* From a metav1.Status: the object of a watch event of type ERROR. Returns -1. */
@@ -103,8 +105,8 @@ void kube_call_async(struct kube_client *client, enum kube_verb verb, const stru
 
 int kube_client_get(struct kube_client *client, const struct api_type *type, const char *namespace_, const char *name,
                     const struct api_object **ret, struct kube_error *reterr);
-int kube_client_create(struct kube_client *client, const struct api_type *type, const char *namespace_, const void *object,
-                       const struct api_object **ret, struct kube_error *reterr);
+int kube_client_create(struct kube_client *client, const struct api_type *type, const char *namespace_,
+                       const void *object, const struct api_object **ret, struct kube_error *reterr);
 /* PUT of a whole object. */
 int kube_client_update(struct kube_client *client, const struct api_type *type, const void *object,
                        const char *subresource, const struct api_object **ret, struct kube_error *reterr);
@@ -117,13 +119,13 @@ struct kube_delete_options {
     int64_t grace_period_seconds; /* -1: the kind's default */
     const char *propagation;      /* NULL, "Foreground", "Background", "Orphan" */
 };
-int kube_client_delete(struct kube_client *client, const struct api_type *type, const char *namespace_, const char *name,
-                       const struct kube_delete_options *options, struct kube_error *reterr);
-/* One list, all pages; when it is complete calls back per object (shared, borrowed during the call). Stops when `each` is
- * negative, and returns that. `query`: selectors, or NULL. */
+int kube_client_delete(struct kube_client *client, const struct api_type *type, const char *namespace_,
+                       const char *name, const struct kube_delete_options *options, struct kube_error *reterr);
+/* One list, all pages; when it is complete calls back per object (shared, borrowed during the call). Stops when `each`
+ * is negative, and returns that. `query`: selectors, or NULL. */
 int kube_client_list(struct kube_client *client, const struct api_type *type, const char *namespace_, const char *query,
-                     int (*each)(void *userdata, const struct api_object *object, struct kube_error *reterr), void *userdata,
-                     struct kube_error *reterr);
+                     int (*each)(void *userdata, const struct api_object *object, struct kube_error *reterr),
+                     void *userdata, struct kube_error *reterr);
 
 /* ---- discovery ---- */
 

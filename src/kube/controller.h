@@ -3,8 +3,8 @@
  * threads, reconcile function - and the runtime owns everything else: workers, dedup, back-off, logging of the final
  * error, metrics.
  *
- * Workers come from one pool: a thread is started when a key is ready, the controller has fewer than `threads` reconciles
- * running and no idle thread is there; idle threads end after 30 s. An idle process has one.
+ * Workers come from one pool: a thread is started when a key is ready, the controller has fewer than `threads`
+ * reconciles running and no idle thread is there; idle threads end after 30 s. An idle process has one.
  *
  * Life: kube_runtime_new, add informers and controllers, start_informers (a standby stops here, with warm caches),
  * start_workers when it leads, stop_workers (waits until running reconciles are done, at most the grace time), free.
@@ -18,8 +18,8 @@
 #include "kube/recorder.h"
 
 struct kube_runtime;
-struct kube_request;   /* kube/request.h */
-struct kube_enqueuer;  /* where a mapping puts keys */
+struct kube_request;  /* kube/request.h */
+struct kube_enqueuer; /* where a mapping puts keys */
 
 /* For mappings: "namespace/name" or "name" of cluster-scoped ones. */
 void kube_enqueue(struct kube_enqueuer *to, const char *namespace_, const char *name);
@@ -41,9 +41,9 @@ struct kube_watch {
 
 /* What reconcile returns besides a negative number with reterr set (error: logged, rate-limited retry). */
 enum kube_outcome {
-    KUBE_DONE = 0,      /* the key's failures are forgotten */
-    KUBE_RETRY = 1,     /* rate-limited retry without an error */
-    KUBE_LATER = 2,     /* again after the time given to kube_request_later; failures forgotten */
+    KUBE_DONE = 0,  /* the key's failures are forgotten */
+    KUBE_RETRY = 1, /* rate-limited retry without an error */
+    KUBE_LATER = 2, /* again after the time given to kube_request_later; failures forgotten */
 };
 
 struct kube_controller {
@@ -53,8 +53,8 @@ struct kube_controller {
     int threads;            /* default number of parallel reconciles */
     const struct kube_watch *watches;
     size_t n_watches;
-    const int *needs;       /* further informers that must have synced before the first reconcile; for these and
-                             * the watched ones: those that were not started (kinds this cluster lacks) do not count */
+    const int *needs; /* further informers that must have synced before the first reconcile; for these and
+                       * the watched ones: those that were not started (kinds this cluster lacks) do not count */
     size_t n_needs;
     const struct kube_backoff *backoff; /* NULL: default */
     int64_t add_delay_ns;               /* every key from a mapping waits so long (pool: 1 s, workload updater: 5 s) */
@@ -79,8 +79,8 @@ void kube_runtime_free(struct kube_runtime *runtime); /* stops everything first 
 /* `id` is the program's own number of the informer (an enum), below KUBE_MAX_INFORMERS. The spec must stay. */
 void kube_runtime_add_informer(struct kube_runtime *runtime, int id, const struct kube_informer_spec *spec);
 struct kube_informer *kube_runtime_informer(struct kube_runtime *runtime, int id); /* NULL: not added */
-/* The definition must stay. `threads` 0: the definition's. After the informers it watches are added (or it aborts), before they
- * are started. */
+/* The definition must stay. `threads` 0: the definition's. After the informers it watches are added (or it aborts),
+ * before they are started. */
 void kube_runtime_add_controller(struct kube_runtime *runtime, const struct kube_controller *definition, void *self,
                                  int threads);
 struct kube_queue *kube_runtime_queue(struct kube_runtime *runtime, const char *controller_name);

@@ -1,9 +1,8 @@
 /*
  * What a controller has asked for and not yet seen in its cache, per key: counted creations and deletions (client-go's
  * ControllerExpectations) and named ones (UIDExpectations). While a key is not satisfied its controller must not
- * create or delete more. An unmet expectation expires after five minutes, and then the key is queued again by the runtime
- * (nothing waits for a resync).
- * Threads: any.
+ * create or delete more. An unmet expectation expires after five minutes, and then the key is queued again by the
+ * runtime (nothing waits for a resync). Threads: any.
  */
 #ifndef KUBE_EXPECTATIONS_H
 #define KUBE_EXPECTATIONS_H

@@ -1,7 +1,8 @@
 /*
- * A shared informer: one reflector (list + watch) that keeps one store. Lives on the transport's thread: no thread of its
- * own. WatchList streaming first (sendInitialEvents), paged lists where the server refuses that; bookmarks; 410 -> relist;
- * back-off 0.8 s .. 30 s with jitter as client-go. Objects are decoded from the stream straight into shared objects.
+ * A shared informer: one reflector (list + watch) that keeps one store. Lives on the transport's thread: no thread of
+ * its own. WatchList streaming first (sendInitialEvents), paged lists where the server refuses that; bookmarks; 410 ->
+ * relist; back-off 0.8 s .. 30 s with jitter as client-go. Objects are decoded from the stream straight into shared
+ * objects.
  *
  * An informer whose kind may be missing (`optional`: CRDs of other projects) is started and stopped by its owner
  * as the CRD comes and goes; a 404 makes it wait, harms nothing and counts as "not synced".
@@ -14,11 +15,11 @@
 #include "kube/store.h"
 
 struct kube_informer_spec {
-    const char *name;               /* "vmi", "kubevirt-pod": for logs, metrics, the diagnostics page */
+    const char *name; /* "vmi", "kubevirt-pod": for logs, metrics, the diagnostics page */
     const struct api_type *type;
-    const char *namespace_;         /* NULL: all */
-    const char *label_selector;     /* NULL: none; plain text, encoded by the informer */
-    const char *field_selector;     /* NULL: none */
+    const char *namespace_;     /* NULL: all */
+    const char *label_selector; /* NULL: none; plain text, encoded by the informer */
+    const char *field_selector; /* NULL: none */
     const struct kube_index *indexes;
     size_t n_indexes;
     const struct api_projection *projection; /* NULL: all members */
@@ -34,7 +35,8 @@ struct kube_informer_options {
     void (*synced)(void *userdata, const struct kube_informer_spec *spec);
     void *userdata;
 };
-struct kube_informer *kube_informer_new(const struct kube_informer_spec *spec, const struct kube_informer_options *options);
+struct kube_informer *kube_informer_new(const struct kube_informer_spec *spec,
+                                        const struct kube_informer_options *options);
 void kube_informer_free(struct kube_informer *informer); /* stop first */
 void kube_informer_start(struct kube_informer *informer);
 void kube_informer_stop(struct kube_informer *informer, bool clear_store); /* returns when no more callbacks come */

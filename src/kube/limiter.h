@@ -18,8 +18,8 @@ void kube_limiter_set(struct kube_limiter *limiter, double qps, int burst);
 int64_t kube_limiter_take(struct kube_limiter *limiter, int64_t deadline);
 /* Takes a token that may lie in the future without waiting; returns the nanoseconds until it is due (0: now). */
 int64_t kube_limiter_reserve(struct kube_limiter *limiter);
-/* The same for callers that come back when it is due, so that a new rate counts for them too: a ticket, or 0 when it would be
- * due after `deadline` (no token is taken then) or the limiter was closed... */
+/* The same for callers that come back when it is due, so that a new rate counts for them too: a ticket, or 0 when it
+ * would be due after `deadline` (no token is taken then) or the limiter was closed... */
 uint64_t kube_limiter_ticket(struct kube_limiter *limiter, int64_t deadline);
 /* ...and the nanoseconds until it is due at the present rate (0: now; INT64_MAX: never; -1: the limiter was closed). */
 int64_t kube_limiter_due(struct kube_limiter *limiter, uint64_t ticket);

@@ -5,8 +5,9 @@
  *
  * Writing has one idiom: look up (const), kube_edit, change, kube_update(req, old, new):
  *     equal -> no request at all; otherwise one minimal merge patch (JSON patch where a list has nulls, which merge
- * patches lose) with the old resourceVersion as precondition, and the answer is put where the next look-up sees it (read your own writes). A conflict is returned as an error
- * (kube_error_is_conflict) and means: retry; the runtime never logs it as an error.
+ * patches lose) with the old resourceVersion as precondition, and the answer is put where the next look-up sees it
+ * (read your own writes). A conflict is returned as an error (kube_error_is_conflict) and means: retry; the runtime
+ * never logs it as an error.
  *
  * Threads: a request belongs to its worker.
  */
@@ -32,7 +33,8 @@ struct kube_client *kube_request_client(const struct kube_request *req);
 /* Return value for "again in so long": return kube_request_later(req, 5 * KB_NS_PER_S). The nearest one counts; it also
  * counts when KUBE_DONE is returned. */
 int kube_request_later(struct kube_request *req, int64_t delay_ns);
-/* Calls end(data) when the request ends: for what a request pins besides cached objects. The last one given is called first. */
+/* Calls end(data) when the request ends: for what a request pins besides cached objects. The last one given is called
+ * first. */
 void kube_request_at_end(struct kube_request *req, void (*end)(void *data), void *data);
 /* True when nothing is expected of `key` (NULL: the request's own). Otherwise this key comes again when the expectation
  * expires, whatever reconcile returns: nothing waits for an event that never comes. */
