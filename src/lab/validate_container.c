@@ -136,7 +136,7 @@ void lab_validate_resources(struct lab_pod_check *c, yyjson_mut_val *resources, 
     for (size_t k = 0; k < KB_ARRAY_LEN(members); k++)
         yyjson_mut_obj_foreach(yyjson_mut_obj_get(resources, members[k]), i, n, key, value)
         {
-            check_resource(c, key, value, LAB_PATH(c, "%s.%s[%s]", path, members[k], yyjson_mut_get_str(key)));
+            check_resource(c, key, value, LAB_PATH(c, "%s.%s[%s]", path, members[k], yyjson_mut_get_str(key) ?: ""));
         }
     compare_lists(c, yyjson_mut_obj_get(resources, "limits"), yyjson_mut_obj_get(resources, "requests"), path);
 }

@@ -134,7 +134,8 @@ static void check_sources(struct lab_pod_check *c, yyjson_mut_val *volume, const
     yyjson_mut_val *key, *value;
     yyjson_mut_obj_foreach(volume, i, n, key, value)
     {
-        const char *kind = yyjson_mut_get_str(key), *at = LAB_PATH(c, "%s.%s", path, kind);
+        const char *kind = yyjson_mut_get_str(key) ?: "";
+        const char *at = LAB_PATH(c, "%s.%s", path, kind);
         if (kb_streq(kind, "name"))
             continue;
         if (count++)
