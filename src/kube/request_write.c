@@ -271,6 +271,23 @@ int kube_update_status(struct kube_request *req, const struct api_type *type, co
     return update(req, type, before, after, true, ret, reterr);
 }
 
+int kube_replace(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
+                 const void **ret, struct kube_error *reterr)
+{
+    const struct api_any *any = before;
+    struct api_any *whole = kb_arena_copy(req->arena, after, type->size);
+    whole->metadata.resource_version = any->metadata.resource_version;
+    struct write write = {
+        .type = type,
+        .verb = KUBE_UPDATE,
+        .content = KUBE_JSON,
+        .namespace_ = any->metadata.namespace,
+        .name = any->metadata.name,
+        .body = whole_text(req, type, whole),
+    };
+    return send_write(req, &write, ret, reterr);
+}
+
 int kube_patch(struct kube_request *req, const struct api_type *type, const void *object, const char *subresource,
                enum kube_content content, const char *patch, const void **ret, struct kube_error *reterr)
 {
