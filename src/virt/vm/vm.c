@@ -46,17 +46,28 @@ bool vm_expectations_met(struct vm_pass *pass)
            kube_request_satisfied(pass->req, pass->controller->data_volumes, pass->key);
 }
 
+/* The first write of a VM puts it whole, as the reference does: users' manifests get the form that later comparisons
+ * expect. */
+static bool is_stamped(const struct kv_vm *vm)
+{
+    const char *version = api_map_get(&vm->metadata.annotations, VIRT_ANNOTATION_LATEST_API);
+    return version && kb_streq(version, VIRT_API_VERSION);
+}
+
 int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
 {
     const void *answer = pass->stored;
-    if (kube_update(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr) < 0)
+    int status = is_stamped(pass->stored)
+                     ? kube_update(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr)
+                     : kube_replace(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr);
+    if (status < 0)
         return -1;
     if (answer == pass->stored)
         return 0;
-    struct kv_vm_status status = pass->vm->status;
+    struct kv_vm_status kept = pass->vm->status;
     pass->stored = answer;
     pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
-    pass->vm->status = status;
+    pass->vm->status = kept;
     return 0;
 }
 
