@@ -1,0 +1,332 @@
+/*
+ * The life of the process:
+ *
+ *     connect -> CRD and KubeVirt caches -> HTTPS -> all other caches (warm on a standby, too) -> contend for the lease
+ *         -> lead: workers run -> SIGTERM: workers drain -> lease released -> end
+ *
+ * Where the reference exits to start anew (CDI, DRA, templates or snapshots come or go) this process switches informers
+ * in place, see reload.c. Losing the lease ends the process at once with status 1, as there: whatever runs is cut off
+ * by the fence.
+ */
+#include "cmd/virt-controller/process.h"
+#include "api/types/coordination.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define NAMESPACE_FILE    "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+#define DEFAULT_NAMESPACE "kubevirt"
+#define LEASE_NAME        "virt-controller"
+#define CLIENT_QPS        200 /* pkg/virt-controller/watch/application.go: default of the rate limiter */
+#define CLIENT_BURST      400
+#define PROBE_TIMEOUT_NS  (5 * KB_NS_PER_S)
+#define DRAIN_GRACE_NS    (20 * KB_NS_PER_S) /* below the Pod's 30 s of grace */
+
+void process_wake(struct process *process)
+{
+    uint64_t one = 1;
+    ssize_t written = write(process->wake_fd, &one, sizeof(one));
+    (void)written; /* the counter is full: the main thread will look anyway */
+}
+
+static int read_install_namespace(struct process *process, struct kube_error *reterr)
+{
+    process->install_namespace = DEFAULT_NAMESPACE;
+    int fd = open(NAMESPACE_FILE, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return kube_error_set_errno(reterr, errno, "open %s", NAMESPACE_FILE);
+    char text[256];
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    int error = errno;
+    close(fd);
+    if (n < 0)
+        return kube_error_set_errno(reterr, error, "read %s", NAMESPACE_FILE);
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        n--;
+    size_t start = strspn(text, " \t\r\n");
+    if ((size_t)n > start)
+        process->install_namespace = kb_arena_strndup(process->arena, text + start, (size_t)n - start);
+    return 0;
+}
+
+/* The lease's holder must be one process: two with the same host name must not both believe that they lead. */
+static int find_identity(struct process *process, struct kube_error *reterr)
+{
+    char host[256], suffix[6];
+    if (gethostname(host, sizeof(host)) < 0)
+        return kube_error_set_errno(reterr, errno, "host name");
+    host[sizeof(host) - 1] = '\0';
+    kb_random_suffix(process->random, suffix, 5);
+    process->host_name = kb_arena_strdup(process->arena, host);
+    process->identity = kb_arena_printf(process->arena, "%s_%s", host, suffix);
+    return 0;
+}
+
+static int connect_transport(struct process *process, struct kube_transport **ret, struct kube_error *reterr)
+{
+    struct kube_transport_options options = {
+        .config = process->kube_config, .clock = process->clock, .user_agent = "virt-controller/v1.9.0 (linux)"};
+    return kube_transport_curl_new(&options, ret, reterr);
+}
+
+static struct kube_client *make_client(struct process *process, struct kube_transport *transport,
+                                       struct kube_limiter *limiter, int64_t timeout_ns)
+{
+    return kube_client_new(&(struct kube_client_options){
+        .transport = transport, .limiter = limiter, .clock = process->clock, .timeout_ns = timeout_ns});
+}
+
+static int connect_clients(struct process *process, struct kube_error *reterr)
+{
+    const struct options *options = process->options;
+    if (kube_config_load(options->kubeconfig, options->master, &process->kube_config, reterr) < 0)
+        return -1;
+    if (connect_transport(process, &process->transport, reterr) < 0)
+        return -1;
+    if (connect_transport(process, &process->lease_transport, reterr) < 0)
+        return -1;
+    process->limiter = kube_limiter_new(process->clock, CLIENT_QPS, CLIENT_BURST);
+    process->lease_limiter = kube_limiter_new(process->clock, CLIENT_QPS, CLIENT_BURST);
+    process->client = make_client(process, process->transport, process->limiter, 0);
+    process->lease_client = make_client(process, process->lease_transport, process->lease_limiter, 0);
+    process->probe_client = make_client(process, process->lease_transport, NULL, PROBE_TIMEOUT_NS);
+    kube_client_set_fence(process->client, 0); /* nothing is written before this process leads */
+    return 0;
+}
+
+static void informer_error(void *userdata, int informer, const struct kube_error *error)
+{
+    struct process *process = userdata;
+    if (informer == VIRT_KUBEVIRT)
+        endpoints_forget_api_version(process);
+    const struct kube_informer_spec *spec =
+        kube_informer_get_spec(kube_runtime_informer(process->context.runtime, informer));
+    kb_log(KB_WARNING, "watch of %s: %s", spec->name, error->message);
+}
+
+static void *queue_metrics(void *userdata, const char *queue_name)
+{
+    struct process *process = userdata;
+    return kube_workqueue_metrics_data(process->context.metrics, "kubevirt_", queue_name, process->clock);
+}
+
+static void make_context(struct process *process)
+{
+    const struct options *options = process->options;
+    struct virt_context *context = &process->context;
+    context->client = process->client;
+    context->metrics = kube_metrics_new();
+    context->config = virt_config_store_new();
+    context->install_namespace = process->install_namespace;
+    context->synced_annotations = options->synced_annotations;
+    context->synced_labels = options->synced_labels;
+    context->launcher = (struct virt_launcher_settings){
+        .launcher_image = options->launcher_image,
+        .exporter_image = options->exporter_image,
+        .image_pull_secret = options->image_pull_secret,
+        .share_dir = options->share_dir,
+        .ephemeral_disk_dir = options->ephemeral_disk_dir,
+        .container_disk_dir = options->container_disk_dir,
+        .hotplug_disk_dir = options->hotplug_disk_dir,
+        .qemu_timeout_seconds = (int)options->launcher_qemu_timeout,
+        .sidecar_shim_image = getenv("SIDECAR_SHIM_IMAGE") ?: "",
+    };
+    context->vm_recorder =
+        kube_recorder_new(process->client, "virtualmachine-controller", process->clock, process->random);
+    context->runtime = kube_runtime_new(&(struct kube_runtime_options){
+        .client = process->client,
+        .clock = process->clock,
+        .random = process->random,
+        .informer_error = informer_error,
+        .userdata = process,
+        .queue_observer = &kube_workqueue_metrics,
+        .queue_observer_data = queue_metrics,
+    });
+}
+
+static void add_informers(struct process *process)
+{
+    const struct kube_informer_spec *specs = virt_informer_specs(process->arena, process->install_namespace);
+    for (int id = 0; id < VIRT_N_INFORMERS; id++)
+        kube_runtime_add_informer(process->context.runtime, id, &specs[id]);
+}
+
+static void add_controllers(struct process *process)
+{
+    virt_vm_controller_add(&process->context, (int)process->options->vm_threads);
+}
+
+/* The caches without which nothing can be decided; waits for the API server as long as it takes. */
+static int first_caches(struct process *process, struct kube_error *reterr)
+{
+    static const int first[] = {VIRT_CRD, VIRT_KUBEVIRT};
+    reload_attach(process);
+    for (size_t i = 0; i < KB_ARRAY_LEN(first); i++)
+        kube_runtime_start_informer(process->context.runtime, first[i]);
+    if (!kube_runtime_wait_synced(process->context.runtime, first, KB_ARRAY_LEN(first), INT64_MAX))
+        return kube_error_set(reterr, KUBE_ERROR_CANCELLED, "stopped before the first caches were full");
+    return 0;
+}
+
+static void leading_started(void *userdata)
+{
+    struct process *process = userdata;
+    kb_log(KB_INFO, "Started leading as %s", process->identity);
+    kube_runtime_start_workers(process->context.runtime);
+    process->leading = true;
+}
+
+static void leading_stopped(void *userdata)
+{
+    struct process *process = userdata;
+    process->leading = false;
+    process->lost = true;
+    process_wake(process);
+}
+
+static int contend(struct process *process, struct kube_error *reterr)
+{
+    const struct options *options = process->options;
+    if (!kb_streq(options->resource_lock, "leases"))
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "--leader-elect-resource-lock %s: only leases works",
+                              options->resource_lock);
+    process->leader_recorder =
+        kube_recorder_new(process->lease_client, "virt-controller", process->clock, process->random);
+    struct kube_leader_options leader = {
+        .client = process->lease_client,
+        .clock = process->clock,
+        .random = process->random,
+        .recorder = process->leader_recorder,
+        .namespace_ = process->install_namespace,
+        .name = LEASE_NAME,
+        .identity = process->identity,
+        .lease_duration_ns = options->lease_duration_ns,
+        .renew_deadline_ns = options->renew_deadline_ns,
+        .retry_period_ns = options->retry_period_ns,
+        .fenced = &process->client,
+        .n_fenced = 1,
+        .started = leading_started,
+        .stopped = leading_stopped,
+        .userdata = process,
+    };
+    if (kube_leader_new(&leader, &process->leader, reterr) < 0)
+        return -1;
+    kube_leader_start(process->leader);
+    return 0;
+}
+
+static int start(struct process *process, struct kube_error *reterr)
+{
+    if (read_install_namespace(process, reterr) < 0)
+        return -1;
+    if (find_identity(process, reterr) < 0)
+        return -1;
+    if (connect_clients(process, reterr) < 0)
+        return -1;
+    make_context(process);
+    add_informers(process);
+    add_controllers(process);
+    if (first_caches(process, reterr) < 0)
+        return -1;
+    if (endpoints_start(process, reterr) < 0)
+        return -1;
+    for (int id = VIRT_VMI; id < VIRT_ROUTE; id++)
+        kube_runtime_start_informer(process->context.runtime, id);
+    if (reload_start_optional(process, reterr) < 0)
+        return -1;
+    return contend(process, reterr);
+}
+
+/* Blocked in every thread (they inherit the mask), read here. */
+static int signal_descriptor(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int wait_for_end(struct process *process, int signals)
+{
+    struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = process->wake_fd, .events = POLLIN}};
+    for (;;) {
+        if (poll(fds, KB_ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+            return PROCESS_FATAL;
+        if (process->lost) {
+            kb_log(KB_FATAL, "leaderelection lost");
+            return PROCESS_FATAL;
+        }
+        if (fds[0].revents)
+            return PROCESS_OK;
+        uint64_t count;
+        if (fds[1].revents && read(process->wake_fd, &count, sizeof(count)) < 0)
+            return PROCESS_FATAL;
+    }
+}
+
+/* Workers first, so that the next leader finds nothing half done; then the lease, so that it needn't wait. */
+static void stop(struct process *process)
+{
+    if (process->context.runtime && !kube_runtime_stop_workers(process->context.runtime, DRAIN_GRACE_NS))
+        kb_log(KB_WARNING, "some reconciles still ran when the time to end was over");
+    if (process->leader)
+        kube_leader_stop(process->leader);
+    kube_server_stop(process->server);
+    kube_recorder_free(process->context.vm_recorder);
+    kube_recorder_free(process->leader_recorder);
+    kube_client_close(process->client);
+    kube_client_close(process->lease_client);
+    kube_client_close(process->probe_client);
+    kube_runtime_free(process->context.runtime);
+    kube_leader_free(process->leader);
+    process->transport->free(process->transport);
+    process->lease_transport->free(process->lease_transport);
+    kube_client_free(process->client);
+    kube_client_free(process->lease_client);
+    kube_client_free(process->probe_client);
+    kube_limiter_free(process->limiter);
+    kube_limiter_free(process->lease_limiter);
+    virt_config_store_free(process->context.config);
+    kube_metrics_free(process->context.metrics);
+    kube_config_free(process->kube_config);
+    free(process->api_version);
+    close(process->wake_fd);
+    kb_arena_free(process->arena);
+}
+
+int process_run(const struct options *options)
+{
+    int signals = signal_descriptor();
+    mallopt(M_ARENA_MAX, 1); /* one heap: a thread's own would cost more than its lock does */
+    kb_log_init("virt-controller", STDERR_FILENO, NULL);
+    kb_log_set_verbosity((int)options->verbosity);
+    struct process process = {
+        .options = options,
+        .arena = kb_arena_new(),
+        .clock = kb_clock_system(),
+        .random = kb_random_system(),
+        .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+        .version_lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    struct kube_error error = {0};
+    if (start(&process, &error) < 0) {
+        kb_log(KB_FATAL, "%s", error.message);
+        return PROCESS_FATAL; /* nothing was written yet: ending is the clean-up */
+    }
+    int status = wait_for_end(&process, signals);
+    if (status == PROCESS_OK)
+        stop(&process);
+    return status;
+}
