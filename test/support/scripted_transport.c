@@ -517,7 +517,8 @@ static void transport_cancel(struct kube_transport *self, struct kube_exchange *
     pthread_mutex_unlock(&s->lock);
 }
 
-static uint64_t transport_post(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata), void *userdata)
+static uint64_t transport_post(struct kube_transport *self, int64_t delay_ns, void (*fn)(void *userdata),
+                               void *userdata)
 {
     struct script *s = script_of(self);
     pthread_mutex_lock(&s->lock);
@@ -605,14 +606,30 @@ static void describe_leftovers(struct script *s, struct kb_strbuf *text)
             kb_strbuf_printf(text, "stream never asked for: %s %s\n", (*stream)->method, (*stream)->path);
 }
 
-void script_verify(struct script *s)
+const char *script_problems(struct script *s)
 {
     struct kb_strbuf text = {.arena = s->arena};
     pthread_mutex_lock(&s->lock);
     describe_leftovers(s, &text);
     pthread_mutex_unlock(&s->lock);
-    if (text.length > 0)
-        fail_msg("\n%s", text.data);
+    return kb_strbuf_text(&text);
+}
+
+void script_forgive(struct script *s)
+{
+    script_clear(s);
+    pthread_mutex_lock(&s->lock);
+    kb_strbuf_clear(&s->problems);
+    kb_vec_foreach (stream, &s->streams)
+        (*stream)->claimed = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void script_verify(struct script *s)
+{
+    const char *text = script_problems(s);
+    if (*text)
+        fail_msg("\n%s", text);
 }
 
 void script_free(struct script *s)

@@ -33,6 +33,9 @@ struct script;
 struct script *script_new(void);      /* wall time 2026-01-02T03:04:05Z */
 void script_verify(struct script *s); /* fails the test when something was not as scripted; may be called at any time */
 void script_free(struct script *s);   /* verifies; ends what runs */
+/* What script_verify would complain about, "" for nothing; and its forgetting. For tests of this file. */
+const char *script_problems(struct script *s);
+void script_forgive(struct script *s);
 struct kube_transport *script_transport(struct script *s); /* its free() ends what runs; script_free releases it */
 struct kb_clock *script_clock(struct script *s);
 
