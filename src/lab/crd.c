@@ -162,6 +162,7 @@ static void version_of(struct kb_arena *a, const char *group, yyjson_val *v, str
         size_t n;
         const char *text = lab_json_write_val(a, schema, &n);
         ret->schema = lab_json_parse(a, text, n, NULL);
+        ret->has_rules = strstr(text, "\"x-kubernetes-validations\"");
     }
 }
 
@@ -271,8 +272,3 @@ const struct lab_strategy lab_crd_strategy = {
     .keep_status = true,
     .verbatim = true,
 };
-
-int lab_crd_apply_schema(struct lab_write *w)
-{
-    return w->call->version->schema ? lab_schema_apply(w, w->call->version->schema) : 0;
-}

@@ -9,7 +9,4 @@
 /* The strategy of customresourcedefinitions. */
 extern const struct lab_strategy lab_crd_strategy;
 
-/* Prunes, defaults and validates a custom object by its version's schema; without one nothing happens. */
-int lab_crd_apply_schema(struct lab_write *w);
-
 #endif

@@ -271,6 +271,24 @@ static void daemon_create(struct lab_write *w)
              "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,\"desiredNumberScheduled\":0,\"numberReady\":0}");
 }
 
+static void daemon_prepare(struct lab_write *w)
+{
+    daemon_create(w);
+    lab_mut_default_str(w->doc, lab_mut_object(w->doc, w->metadata, "annotations"),
+                        "deprecated.daemonset.template.generation", "1");
+}
+
+static void ingress_create(struct lab_write *w)
+{
+    put_json(w, w->root, "status", "{\"loadBalancer\":{}}");
+}
+
+static void policy_defaults(struct lab_write *w)
+{
+    bool egress = yyjson_mut_obj_get(spec_of(w), "egress");
+    default_json(w, spec_of(w), "policyTypes", egress ? "[\"Ingress\",\"Egress\"]" : "[\"Ingress\"]");
+}
+
 static void deployment_defaults(struct lab_write *w)
 {
     yyjson_mut_val *spec = spec_of(w);
@@ -346,10 +364,12 @@ const struct lab_strategy lab_core_strategies[] = {
     {.resource = "limitranges", .defaults = limit_defaults},
     {.resource = "jobs.batch", .prepare_create = job_create, .defaults = job_defaults},
     {.resource = "poddisruptionbudgets.policy", .prepare_create = budget_create},
-    {.resource = "daemonsets.apps", .prepare_create = daemon_create, .defaults = daemon_defaults},
+    {.resource = "daemonsets.apps", .prepare_create = daemon_prepare, .defaults = daemon_defaults},
     {.resource = "deployments.apps", .prepare_create = empty_status, .defaults = deployment_defaults},
     {.resource = "replicasets.apps", .prepare_create = empty_status, .defaults = replicas_defaults},
     {.resource = "statefulsets.apps", .prepare_create = empty_status, .defaults = replicas_defaults},
+    {.resource = "ingresses.networking.k8s.io", .prepare_create = ingress_create, .keep_status = true},
+    {.resource = "networkpolicies.networking.k8s.io", .defaults = policy_defaults},
     {.resource = "priorityclasses.scheduling.k8s.io", .defaults = priority_defaults},
 };
 const size_t lab_n_core_strategies = KB_ARRAY_LEN(lab_core_strategies);

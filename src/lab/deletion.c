@@ -87,6 +87,8 @@ static void remove_finalizer(yyjson_mut_val *list, const char *name)
 static void apply_propagation(struct lab_write *w)
 {
     const char *policy = w->call->options.propagation;
+    if (!policy && kb_streq(w->call->kind->resource, "jobs.batch"))
+        policy = "Orphan"; /* their Pods' logs are worth keeping */
     if (!policy)
         return;
     yyjson_mut_val *list = yyjson_mut_obj_get(w->metadata, "finalizers");

@@ -27,6 +27,7 @@ struct lab_version {
     size_t n_columns;
     const struct lab_column *columns;
     yyjson_val *schema; /* openAPIV3Schema, or NULL */
+    bool has_rules;     /* the schema holds x-kubernetes-validations */
 };
 
 struct lab_kind {

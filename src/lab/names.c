@@ -26,6 +26,11 @@ static const char qualified_text[] =
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+static const char key_text[] =
+    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
+    "'example.com/MyName')";
 static const char value_text[] =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
@@ -90,6 +95,8 @@ const char *lab_dns1035_label_check(const char *text)
 const char *lab_qualified_name_check(const char *text)
 {
     const char *slash = strchr(text, '/'), *name = text;
+    if (slash && strchr(slash + 1, '/'))
+        return key_text;
     if (slash) {
         char prefix[SUBDOMAIN_MAX + 2];
         if ((size_t)(slash - text) > SUBDOMAIN_MAX)
@@ -150,6 +157,15 @@ const char *lab_name_check(const struct lab_kind *kind, const char *name)
     if (kb_streq(name, ".") || kb_streq(name, "..") || strpbrk(name, "/%"))
         return "may not contain '/' or '%'";
     return NULL;
+}
+
+void lab_qualified_name_validate(struct lab_call *call, const char *field, const char *name)
+{
+    const char *wrong = lab_qualified_name_check(name);
+    if (wrong)
+        lab_cause_invalid(call, field, kb_quote(call->arena, name), wrong);
+    if (!*name)
+        lab_cause_invalid(call, field, "\"\"", qualified_text);
 }
 
 void lab_labels_check(struct lab_call *call, yyjson_mut_val *labels, const char *field)

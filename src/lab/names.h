@@ -18,6 +18,7 @@ const char *lab_port_name_check(const char *text);
 const char *lab_name_check(const struct lab_kind *kind, const char *name);
 
 /* Collect causes. NULL members are right. */
+void lab_qualified_name_validate(struct lab_call *call, const char *field, const char *name);
 void lab_labels_check(struct lab_call *call, yyjson_mut_val *labels, const char *field);
 void lab_annotations_check(struct lab_call *call, yyjson_mut_val *annotations, const char *field);
 

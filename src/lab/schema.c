@@ -111,10 +111,9 @@ static const char *quoted(struct check *c, yyjson_mut_val *v)
 
 static void check_type(struct check *c, yyjson_mut_val *value, const char *want, const char *path)
 {
-    const char *type = yyjson_mut_is_null(value) ? "null" : type_of(value);
-    lab_cause(c->w->call, "FieldValueTypeInvalid", path, "Invalid value: %s: %s in body must be of type %s: \"%s\"",
-              yyjson_mut_is_ctn(value) || yyjson_mut_is_null(value) ? kb_quote(c->arena, type) : quoted(c, value), path,
-              *want ? want : "integer,string", type);
+    const char *type = type_of(value);
+    lab_cause(c->w->call, "FieldValueTypeInvalid", path, "Invalid value: \"%s\": %s in body must be of type %s: \"%s\"",
+              type, path, *want ? want : "integer,string", type);
 }
 
 static void check_enum(struct check *c, yyjson_mut_val *value, yyjson_val *allowed, const char *path)
@@ -251,10 +250,29 @@ static void check_value(struct check *c, yyjson_mut_val *value, yyjson_val *sche
                    yyjson_obj_get(schema, "maxLength"), "chars long", value, path);
 }
 
-int lab_schema_apply(struct lab_write *w, yyjson_val *schema)
+/* Errors after which rules in CEL can't be looked at; the server says so where there are any. (The lab has no CEL:
+ * rules are taken to hold.) */
+static bool blocks_rules(const struct lab_failure *f)
+{
+    static const char *const reasons[] = {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong",
+                                          "FieldValueTooMany", "FieldValueTypeInvalid"};
+    for (size_t i = 0; i < f->n; i++)
+        if (kb_in_list(f->items[i].reason, reasons, KB_ARRAY_LEN(reasons)))
+            return true;
+    return false;
+}
+
+void lab_schema_apply(struct lab_write *w, yyjson_val *schema)
+{
+    prune(w, w->root, schema, true);
+}
+
+void lab_schema_validate(struct lab_write *w, yyjson_val *schema, bool has_rules)
 {
     struct check c = {w, w->arena};
-    prune(w, w->root, schema, true);
     check_value(&c, w->root, schema, "", true);
-    return 0;
+    if (has_rules && blocks_rules(&w->call->failure))
+        lab_cause(w->call, "FieldValueInvalid", "<nil>",
+                  "Invalid value: null: some validation rules were not checked because the object was invalid; correct "
+                  "the existing errors to complete validation");
 }

@@ -83,8 +83,10 @@ static void check_resource(struct lab_pod_check *c, yyjson_mut_val *key, yyjson_
     const char *wrong = lab_qualified_name_check(name);
     if (wrong)
         lab_cause_invalid(c->call, path, quoted(c, name), wrong);
-    else if (!is_standard(name) && !strchr(name, '/'))
+    else if (!is_standard(name) && !strchr(name, '/')) {
         lab_cause_invalid(c->call, path, quoted(c, name), "must be a standard resource type or fully qualified");
+        lab_cause_invalid(c->call, path, quoted(c, name), "must be a standard resource for containers");
+    }
     size_t before = c->call->failure.n;
     lab_validate_quantity(c, value, path);
     if (c->call->failure.n > before)
@@ -247,8 +249,9 @@ static void check_sub_path(struct lab_pod_check *c, yyjson_mut_val *m, const cha
     }
 }
 
-static void check_mount(struct lab_pod_check *c, yyjson_mut_val *container, yyjson_mut_val *m, const char *at,
-                        struct strings *paths)
+/* `list` is the path of all mounts: for some members the server does not say which one it means. */
+static void check_mount(struct lab_pod_check *c, yyjson_mut_val *container, yyjson_mut_val *m, const char *list,
+                        const char *at, struct strings *paths)
 {
     static const char *const propagations[] = {"Bidirectional", "HostToContainer", "None"};
     const char *name = lab_mut_str(m, "name"), *where = lab_mut_str(m, "mountPath");
@@ -264,15 +267,15 @@ static void check_mount(struct lab_pod_check *c, yyjson_mut_val *container, yyjs
     if (*name && names_device(container, "volumeDevices", name))
         lab_cause_invalid(c->call, LAB_PATH(c, "%s.name", at), quoted(c, name),
                           "must not already exist in volumeDevices");
-    check_sub_path(c, m, "subPath", at);
-    check_sub_path(c, m, "subPathExpr", at);
+    check_sub_path(c, m, "subPath", list);
+    check_sub_path(c, m, "subPathExpr", list);
     if (*lab_mut_str(m, "subPath") && *lab_mut_str(m, "subPathExpr"))
-        lab_cause_invalid(c->call, LAB_PATH(c, "%s.subPathExpr", at), quoted(c, lab_mut_str(m, "subPathExpr")),
+        lab_cause_invalid(c->call, LAB_PATH(c, "%s.subPathExpr", list), quoted(c, lab_mut_str(m, "subPathExpr")),
                           "subPathExpr and subPath are mutually exclusive");
-    lab_validate_one_of(c, m, "mountPropagation", at, propagations, KB_ARRAY_LEN(propagations));
+    lab_validate_one_of(c, m, "mountPropagation", list, propagations, KB_ARRAY_LEN(propagations));
     bool privileged = yyjson_mut_get_bool(LAB_AT(container, "securityContext", "privileged"));
     if (kb_streq(lab_mut_str(m, "mountPropagation"), "Bidirectional") && !privileged)
-        lab_cause_forbidden(c->call, LAB_PATH(c, "%s.mountPropagation", at),
+        lab_cause_forbidden(c->call, LAB_PATH(c, "%s.mountPropagation", list),
                             "Bidirectional mount propagation is available only to privileged containers");
 }
 
@@ -283,7 +286,8 @@ static void check_mounts(struct lab_pod_check *c, yyjson_mut_val *container, con
     yyjson_mut_val *m;
     yyjson_mut_arr_foreach(yyjson_mut_obj_get(container, "volumeMounts"), i, n, m)
     {
-        check_mount(c, container, m, LAB_PATH(c, "%s.volumeMounts[%zu]", path, i), &paths);
+        const char *list = LAB_PATH(c, "%s.volumeMounts", path);
+        check_mount(c, container, m, list, LAB_PATH(c, "%s[%zu]", list, i), &paths);
     }
 }
 
@@ -423,19 +427,6 @@ static void check_names(struct lab_pod_check *c, yyjson_mut_val *container, cons
                           "must not have leading or trailing whitespace");
 }
 
-static void check_restart_policy(struct lab_pod_check *c, yyjson_mut_val *container, const char *path, bool init)
-{
-    const char *policy = lab_mut_str(container, "restartPolicy");
-    if (!*policy)
-        return;
-    if (!init)
-        lab_cause_forbidden(c->call, LAB_PATH(c, "%s.restartPolicy", path), "may not be set for non-init containers");
-    else if (!kb_streq(policy, "Always"))
-        lab_cause_unsupported(c->call, LAB_PATH(c, "%s.restartPolicy", path), quoted(c, policy), "\"Always\"");
-    if (init && kb_streq(policy, "Always"))
-        return;
-}
-
 /* Probes of init containers make sense only when they keep running. */
 static void check_probes(struct lab_pod_check *c, yyjson_mut_val *container, const char *path, bool init)
 {
@@ -459,7 +450,8 @@ static void check_probes(struct lab_pod_check *c, yyjson_mut_val *container, con
 void lab_validate_containers(struct lab_pod_check *c, const char *path, yyjson_mut_val *list, bool init)
 {
     static const char *const policies[] = {"Always", "IfNotPresent", "Never"};
-    static const char *const messages[] = {"FallbackToLogsOnError", "File"};
+    static const char *const restarts[] = {"Always", "Never", "OnFailure"};
+    static const char *const messages[] = {"File", "FallbackToLogsOnError"};
     struct strings names = {0};
     size_t i, n;
     yyjson_mut_val *k;
@@ -472,15 +464,15 @@ void lab_validate_containers(struct lab_pod_check *c, const char *path, yyjson_m
     {
         const char *at = LAB_PATH(c, "%s[%zu]", path, i);
         check_names(c, k, at, &names);
-        lab_validate_one_of(c, k, "imagePullPolicy", at, policies, KB_ARRAY_LEN(policies));
         lab_validate_one_of(c, k, "terminationMessagePolicy", at, messages, KB_ARRAY_LEN(messages));
+        lab_validate_one_of(c, k, "imagePullPolicy", at, policies, KB_ARRAY_LEN(policies));
         check_ports(c, yyjson_mut_obj_get(k, "ports"), LAB_PATH(c, "%s.ports", at));
         check_env(c, yyjson_mut_obj_get(k, "env"), LAB_PATH(c, "%s.env", at));
         check_mounts(c, k, at);
         check_devices(c, k, at);
         lab_validate_resources(c, yyjson_mut_obj_get(k, "resources"), LAB_PATH(c, "%s.resources", at));
         check_security(c, k, at);
-        check_restart_policy(c, k, at, init);
+        lab_validate_one_of(c, k, "restartPolicy", at, restarts, KB_ARRAY_LEN(restarts));
         check_probes(c, k, at, init);
     }
 }

@@ -17,8 +17,8 @@ static const struct {
     size_t n;
     const char *values[4];
 } enums[] = {
-    {"restartPolicy", 3, {"Always", "Never", "OnFailure"}},
-    {"dnsPolicy", 4, {"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"}},
+    {"restartPolicy", 3, {"Always", "OnFailure", "Never"}},
+    {"dnsPolicy", 4, {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}},
     {"preemptionPolicy", 2, {"Never", "PreemptLowerPriority"}},
 };
 
@@ -26,6 +26,11 @@ static void check_enums(struct lab_pod_check *c, const char *path)
 {
     for (size_t i = 0; i < KB_ARRAY_LEN(enums); i++)
         lab_validate_one_of(c, c->spec, enums[i].key, path, enums[i].values, enums[i].n);
+}
+
+static const char *subdomain_check(const char *text)
+{
+    return strchr(text, '.') ? "must not contain dots" : lab_dns1123_label_check(text);
 }
 
 /* Members that are names, and the rule of each. */
@@ -36,7 +41,7 @@ static const struct {
     {"serviceAccountName", lab_dns1123_subdomain_check},
     {"nodeName", lab_dns1123_subdomain_check},
     {"hostname", lab_dns1123_label_check},
-    {"subdomain", lab_dns1123_label_check},
+    {"subdomain", subdomain_check},
     {"priorityClassName", lab_dns1123_subdomain_check},
     {"runtimeClassName", lab_dns1123_subdomain_check},
     {"schedulerName", lab_dns1123_subdomain_check},
@@ -52,14 +57,9 @@ static void check_names(struct lab_pod_check *c, const char *path)
     }
 }
 
-/* Members that must not be negative. */
 static void check_numbers(struct lab_pod_check *c, const char *path)
 {
-    yyjson_mut_val *grace = yyjson_mut_obj_get(c->spec, "terminationGracePeriodSeconds");
     yyjson_mut_val *deadline = yyjson_mut_obj_get(c->spec, "activeDeadlineSeconds");
-    if (grace && yyjson_mut_get_sint(grace) < 0)
-        lab_cause_invalid(c->call, LAB_PATH(c, "%s.terminationGracePeriodSeconds", path),
-                          lab_json_write(c->arena, grace, NULL), "must be greater than or equal to 0");
     if (deadline && (yyjson_mut_get_sint(deadline) < 1 || yyjson_mut_get_sint(deadline) > INT32_MAX))
         lab_cause_invalid(c->call, LAB_PATH(c, "%s.activeDeadlineSeconds", path),
                           lab_json_write(c->arena, deadline, NULL), "must be between 1 and 2147483647, inclusive");
@@ -77,7 +77,10 @@ static void check_dns(struct lab_pod_check *c, const char *path)
     yyjson_mut_val *servers = yyjson_mut_obj_get(config, "nameservers");
     const char *at = LAB_PATH(c, "%s.dnsConfig", path);
     size_t i, n;
-    if (kb_streq(lab_mut_str(c->spec, "dnsPolicy"), "None") && !yyjson_mut_arr_size(servers))
+    bool none = kb_streq(lab_mut_str(c->spec, "dnsPolicy"), "None");
+    if (none && !config)
+        lab_cause_required(c->call, at, "must provide `dnsConfig` when `dnsPolicy` is None");
+    else if (none && !yyjson_mut_arr_size(servers))
         lab_cause_required(c->call, LAB_PATH(c, "%s.nameservers", at),
                            "must provide at least one DNS nameserver when `dnsPolicy` is None");
     yyjson_mut_arr_foreach(servers, i, n, v)
@@ -99,7 +102,7 @@ static void check_dns(struct lab_pod_check *c, const char *path)
 
 static void check_security(struct lab_pod_check *c, const char *path)
 {
-    static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};
+    static const char *const ids[] = {"fsGroup", "runAsUser", "runAsGroup"};
     static const char *const policies[] = {"Always", "OnRootMismatch"};
     static const char *const profiles[] = {"Localhost", "RuntimeDefault", "Unconfined"};
     yyjson_mut_val *s = yyjson_mut_obj_get(c->spec, "securityContext"), *v;
@@ -202,9 +205,19 @@ void lab_validate_pod_update(struct lab_write *w)
 
 /* -- the strategy */
 
+/* Texts that are left out when they are empty. */
+static const char *const optional[] = {"nodeName",           "hostname",       "subdomain",
+                                       "serviceAccountName", "serviceAccount", "priorityClassName"};
+
 static void pod_defaults(struct lab_write *w)
 {
-    lab_defaults_pod_spec(w, lab_mut_object(w->doc, w->root, "spec"));
+    yyjson_mut_val *spec = lab_mut_object(w->doc, w->root, "spec");
+    for (size_t i = 0; i < KB_ARRAY_LEN(optional); i++)
+        if (lab_mut_empty(yyjson_mut_obj_get(spec, optional[i])))
+            lab_mut_drop(spec, optional[i]);
+    lab_defaults_pod_spec(w, spec);
+    if (yyjson_mut_get_sint(yyjson_mut_obj_get(spec, "terminationGracePeriodSeconds")) < 0)
+        lab_mut_put_int(w->doc, spec, "terminationGracePeriodSeconds", 1);
     lab_mut_default_bool(w->doc, yyjson_mut_obj_get(w->root, "spec"), "enableServiceLinks", true);
 }
 

@@ -16,15 +16,10 @@ static void check_requirement(struct lab_pod_check *c, yyjson_mut_val *r, const 
     static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
     const char *key = lab_mut_str(r, "key"), *op = lab_mut_str(r, "operator");
     size_t n = yyjson_mut_arr_size(yyjson_mut_obj_get(r, "values"));
-    const char *wrong = lab_qualified_name_check(key);
-    if (wrong)
-        lab_cause_invalid(c->call, LAB_PATH(c, "%s.key", path), kb_quote(c->arena, key), wrong);
-    if (!kb_in_list(op, operators, node ? 6 : 4)) {
+    if (!kb_in_list(op, operators, node ? 6 : 4))
         lab_cause_invalid(c->call, LAB_PATH(c, "%s.operator", path), kb_quote(c->arena, op),
-                          node ? "not a valid selector operator" : "not a valid selector operator");
-        return;
-    }
-    if (takes_values(op) && !n)
+                          "not a valid selector operator");
+    else if (takes_values(op) && !n)
         lab_cause_required(c->call, LAB_PATH(c, "%s.values", path),
                            "must be specified when `operator` is 'In' or 'NotIn'");
     else if ((kb_streq(op, "Gt") || kb_streq(op, "Lt")) && n != 1)
@@ -33,6 +28,7 @@ static void check_requirement(struct lab_pod_check *c, yyjson_mut_val *r, const 
     else if ((kb_streq(op, "Exists") || kb_streq(op, "DoesNotExist")) && n)
         lab_cause_forbidden(c->call, LAB_PATH(c, "%s.values", path),
                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    lab_qualified_name_validate(c->call, LAB_PATH(c, "%s.key", path), key);
 }
 
 static void check_requirements(struct lab_pod_check *c, yyjson_mut_val *list, const char *path, bool node)
@@ -96,12 +92,10 @@ static void check_selector(struct lab_pod_check *c, yyjson_mut_val *selector, co
 static void check_pod_term(struct lab_pod_check *c, yyjson_mut_val *term, const char *path)
 {
     const char *key = lab_mut_str(term, "topologyKey");
-    const char *wrong = *key ? lab_qualified_name_check(key) : NULL;
     check_selector(c, yyjson_mut_obj_get(term, "labelSelector"), LAB_PATH(c, "%s.labelSelector", path));
     if (!*key)
         lab_cause_required(c->call, LAB_PATH(c, "%s.topologyKey", path), "can not be empty");
-    else if (wrong)
-        lab_cause_invalid(c->call, LAB_PATH(c, "%s.topologyKey", path), kb_quote(c->arena, key), wrong);
+    lab_qualified_name_validate(c->call, LAB_PATH(c, "%s.topologyKey", path), key);
 }
 
 static void check_pod_affinity(struct lab_pod_check *c, yyjson_mut_val *affinity, const char *path)
@@ -125,9 +119,8 @@ static void check_toleration(struct lab_pod_check *c, yyjson_mut_val *t, const c
 {
     static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
     const char *key = lab_mut_str(t, "key"), *op = lab_mut_str(t, "operator");
-    const char *wrong = *key ? lab_qualified_name_check(key) : NULL;
-    if (wrong)
-        lab_cause_invalid(c->call, LAB_PATH(c, "%s.key", path), kb_quote(c->arena, key), wrong);
+    if (*key)
+        lab_qualified_name_validate(c->call, LAB_PATH(c, "%s.key", path), key);
     if (!*key && !kb_streq(op, "Exists"))
         lab_cause_invalid(c->call, LAB_PATH(c, "%s.operator", path), kb_quote(c->arena, op),
                           "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
@@ -135,7 +128,7 @@ static void check_toleration(struct lab_pod_check *c, yyjson_mut_val *t, const c
         lab_cause_invalid(c->call, LAB_PATH(c, "%s.effect", path), kb_quote(c->arena, lab_mut_str(t, "effect")),
                           "effect must be 'NoExecute' when `tolerationSeconds` is set");
     if (kb_streq(op, "Exists") && *lab_mut_str(t, "value"))
-        lab_cause_invalid(c->call, LAB_PATH(c, "%s.operator", path), lab_json_write(c->arena, t, NULL),
+        lab_cause_invalid(c->call, LAB_PATH(c, "%s.operator", path), kb_quote(c->arena, lab_mut_str(t, "value")),
                           "value must be empty when `operator` is 'Exists'");
     else if (*op && !kb_streq(op, "Exists") && !kb_streq(op, "Equal"))
         lab_cause_unsupported(c->call, LAB_PATH(c, "%s.operator", path), kb_quote(c->arena, op),

@@ -71,7 +71,7 @@ static void check_downward_items(struct lab_pod_check *c, yyjson_mut_val *items,
             check_relative(c, lab_mut_str(item, "path"), LAB_PATH(c, "%s.path", at));
         bool field = yyjson_mut_obj_get(item, "fieldRef"), resource = yyjson_mut_obj_get(item, "resourceFieldRef");
         if (!field && !resource)
-            lab_cause_required(c->call, at, "one of fieldRef and resourceFieldRef is required");
+            lab_cause_required(c->call, path, "one of fieldRef and resourceFieldRef is required");
         if (field && !*lab_mut_str(yyjson_mut_obj_get(item, "fieldRef"), "fieldPath"))
             lab_cause_required(c->call, LAB_PATH(c, "%s.fieldRef.fieldPath", at), "");
     }
@@ -97,7 +97,7 @@ static void check_projected(struct lab_pod_check *c, yyjson_mut_val *source, con
         size_t count = 0;
         for (size_t k = 0; k < KB_ARRAY_LEN(kinds); k++)
             count += yyjson_mut_obj_get(s, kinds[k]) != NULL;
-        if (count != 1)
+        if (count > 1)
             lab_cause_forbidden(c->call, at, "may not specify more than 1 volume type per source");
         check_items(c, LAB_AT(s, "secret", "items"), LAB_PATH(c, "%s.secret", at));
         check_items(c, LAB_AT(s, "configMap", "items"), LAB_PATH(c, "%s.configMap", at));
@@ -110,8 +110,8 @@ static void check_projected(struct lab_pod_check *c, yyjson_mut_val *source, con
 
 static void check_source(struct lab_pod_check *c, const char *kind, yyjson_mut_val *source, const char *path)
 {
-    static const char *const host_types[] = {"BlockDevice", "CharDevice",   "Directory", "DirectoryOrCreate",
-                                             "File",        "FileOrCreate", "Socket"};
+    static const char *const host_types[] = {"",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
+                                             "File", "FileOrCreate", "Socket"};
     for (size_t i = 0; i < KB_ARRAY_LEN(required); i++)
         if (kb_streq(required[i].source, kind) && !*lab_mut_str(source, required[i].member))
             lab_cause_required(c->call, LAB_PATH(c, "%s.%s", path, required[i].member), "");
@@ -124,8 +124,10 @@ static void check_source(struct lab_pod_check *c, const char *kind, yyjson_mut_v
         check_projected(c, source, path);
     else if (kb_streq(kind, "hostPath"))
         lab_validate_one_of(c, source, "type", path, host_types, KB_ARRAY_LEN(host_types));
-    else if (kb_streq(kind, "emptyDir") && yyjson_mut_obj_get(source, "sizeLimit"))
-        lab_validate_quantity(c, yyjson_mut_obj_get(source, "sizeLimit"), LAB_PATH(c, "%s.sizeLimit", path));
+    else if (kb_streq(kind, "emptyDir") && *lab_mut_str(source, "sizeLimit") == '-')
+        lab_cause_forbidden(c->call, LAB_PATH(c, "%s.sizeLimit", path),
+                            "SizeLimit field must be a valid resource "
+                            "quantity");
 }
 
 static void check_sources(struct lab_pod_check *c, yyjson_mut_val *volume, const char *path)

@@ -6,10 +6,10 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "lab/admission.h"
-#include "lab/crd.h"
 #include "lab/deletion.h"
 #include "lab/json.h"
 #include "lab/metadata.h"
+#include "lab/schema.h"
 #include "lab/server_internal.h"
 
 #define NAME_ATTEMPTS 8
@@ -38,11 +38,14 @@ const char *lab_write_now(struct lab_write *w)
 static int finish(struct lab_write *w, const struct lab_strategy *s)
 {
     const struct lab_kind *kind = w->call->kind;
-    if (kind->custom && lab_crd_apply_schema(w) < 0)
-        return -1;
+    const struct lab_version *version = w->call->version;
+    if (kind->custom && version->schema)
+        lab_schema_apply(w, version->schema);
     if (s->defaults)
         s->defaults(w);
     lab_metadata_validate(w);
+    if (kind->custom && version->schema)
+        lab_schema_validate(w, version->schema, version->has_rules);
     if (s->validate)
         s->validate(w);
     if (w->call->failure.n)
@@ -133,8 +136,11 @@ static int commit_create(struct lab_write *w, struct lab_object *object)
     struct lab_call *call = w->call;
     lab_server_lock(call->server);
     int rc = check_home(call);
-    if (rc == 0 && lab_store_find(call->resource, object->meta->key))
-        rc = lab_fail(call, 409, "AlreadyExists", "%s \"%s\" already exists", call->kind->resource, object->meta->name);
+    const struct lab_object *there = lab_store_find(call->resource, object->meta->key);
+    if (rc == 0 && there)
+        rc = lab_fail(call, 409, "AlreadyExists", "%s%s \"%s\" already exists",
+                      there->meta->deleting ? "object is being deleted: " : "", call->kind->resource,
+                      object->meta->name);
     if (rc == 0 && !call->options.dry_run) {
         lab_store_put(call->server, call->resource, NULL, object);
         committed(call, NULL, object);

@@ -24,8 +24,8 @@ struct lab_write {
 struct lab_strategy {
     const char *resource;
     /* All may be NULL. They report through lab_cause (422) or return -1 after lab_fail. */
-    int (*admit)(struct lab_write *w);  /* creation: mutating admission */
-    int (*review)(struct lab_write *w); /* creation: validating admission */
+    int (*admit)(struct lab_write *w);     /* creation: mutating admission */
+    int (*review)(struct lab_write *w);    /* creation: validating admission */
     void (*defaults)(struct lab_write *w); /* every write */
     void (*prepare_create)(struct lab_write *w);
     void (*prepare_update)(struct lab_write *w);
