@@ -56,7 +56,7 @@ static int serve(struct lab_call *call)
     if (call->subresource && !kb_streq(call->subresource, "status"))
         return lab_subresource_serve(call);
     if (call->subresource && (!call->version->status || call->verb == LAB_VERB_CREATE || call->verb == LAB_VERB_DELETE))
-        return call->version->status ? lab_fail_method(call) : lab_fail_no_path(call);
+        return call->version->status ? lab_fail_method(call) : lab_fail_not_found(call, call->name);
     if (call->kind->no_list)
         return call->verb == LAB_VERB_CREATE ? lab_review_serve(call) : lab_fail_method(call);
     return verbs[call->verb].serve(call);

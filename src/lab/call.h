@@ -36,6 +36,7 @@ struct lab_failure {
     const char *reason, *message;
     const char *name, *group, *kind, *uid; /* details; NULL: left out */
     int retry_after;
+    bool bare_details; /* details are shown although they are empty */
     size_t n;
     struct lab_cause *items;
 };
@@ -102,6 +103,7 @@ int lab_fail_conflict(struct lab_call *call, const char *why); /* NULL: the obje
 int lab_fail_forbidden(struct lab_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int lab_fail_bad_request(struct lab_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int lab_fail_method(struct lab_call *call);
+int lab_fail_media_type(struct lab_call *call, const char *accepted);
 /* 422 with the causes collected by lab_cause & co in call->failure. */
 int lab_fail_invalid(struct lab_call *call, const char *name);
 /* From an error of a helper: API errors keep their facts, others are 400. */

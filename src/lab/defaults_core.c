@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "lab/admission.h"
 #include "lab/defaults.h"
+#include "lab/defaults_status.h"
 #include "lab/json.h"
 #include "lab/server_internal.h"
 #include "lab/strategies.h"
@@ -79,6 +80,7 @@ static void node_defaults(struct lab_write *w)
     yyjson_mut_val *capacity = yyjson_mut_obj_get(status, "capacity");
     if (capacity && !yyjson_mut_obj_get(status, "allocatable"))
         lab_mut_put(w->doc, status, "allocatable", yyjson_mut_val_mut_copy(w->doc, capacity));
+    lab_defaults_conditions(w, "lastHeartbeatTime");
 }
 
 /* -- storage */
@@ -112,6 +114,7 @@ static void claim_defaults(struct lab_write *w)
     yyjson_mut_val *status = lab_mut_object(w->doc, w->root, "status");
     lab_mut_default_str(w->doc, status, "phase", "Pending");
     lab_defaults_quantities(w, yyjson_mut_obj_get(status, "capacity"));
+    lab_defaults_conditions(w, "lastProbeTime");
 }
 
 static void volume_create(struct lab_write *w)
@@ -246,6 +249,7 @@ static void job_defaults(struct lab_write *w)
     LAB_DEFAULTS(w, spec, job_values);
     bool policy = yyjson_mut_obj_get(spec, "podFailurePolicy");
     lab_mut_default_str(w->doc, spec, "podReplacementPolicy", policy ? "Failed" : "TerminatingOrFailed");
+    lab_defaults_conditions(w, "lastProbeTime");
     template_defaults(w);
 }
 
@@ -359,6 +363,7 @@ const struct lab_strategy lab_core_strategies[] = {
      .keep_status = true},
     {.resource = "storageclasses.storage.k8s.io", .defaults = class_defaults},
     {.resource = "services", .prepare_update = service_update, .defaults = service_defaults},
+    {.resource = "events", .defaults = lab_defaults_event, .validate = lab_validate_event},
     {.resource = "secrets", .defaults = secret_defaults},
     {.resource = "resourcequotas", .prepare_create = empty_status, .defaults = quota_defaults},
     {.resource = "limitranges", .defaults = limit_defaults},

@@ -46,11 +46,15 @@ static int check_preconditions(struct lab_call *call, const struct lab_object *o
 {
     const char *uid = call->options.precondition_uid, *version = call->options.precondition_version;
     long long have;
-    if (uid && !kb_streq(uid, o->meta->uid))
-        return lab_fail_conflict(call, kb_arena_printf(call->arena,
-                                                       "Precondition failed: UID in precondition: %s, UID in object "
-                                                       "meta: %s",
-                                                       uid, o->meta->uid));
+    if (uid && !kb_streq(uid, o->meta->uid)) {
+        lab_fail(
+            call, 409, "Conflict",
+            "Operation cannot be fulfilled on %s \"%s\": the UID in the precondition (%s) does not match the UID in "
+            "record (%s). The object might have been deleted and then recreated",
+            call->kind->name, call->name, uid, o->meta->uid);
+        call->failure.kind = call->kind->name;
+        return -1;
+    }
     if (version && (!kb_parse_int(version, 0, INT64_MAX, &have) || have != o->resource_version))
         return lab_fail_conflict(call, kb_arena_printf(call->arena,
                                                        "Precondition failed: ResourceVersion in precondition: %s, "
@@ -116,7 +120,7 @@ static void mark(struct lab_write *w, int64_t grace)
     lab_mut_put_str(w->doc, w->metadata, "deletionTimestamp", kb_time_text(w->arena, now + grace * KB_NS_PER_S));
     lab_mut_put_int(w->doc, w->metadata, "deletionGracePeriodSeconds", grace);
     yyjson_mut_val *generation = yyjson_mut_obj_get(w->metadata, "generation");
-    if (generation)
+    if (generation && !deleting)
         lab_mut_put_int(w->doc, w->metadata, "generation", yyjson_mut_get_sint(generation) + 1);
     if (kb_streq(w->call->kind->resource, "namespaces"))
         lab_mut_put_str(w->doc, lab_mut_object(w->doc, w->root, "status"), "phase", "Terminating");
@@ -162,8 +166,7 @@ static int delete_once(struct lab_write *w)
     apply_propagation(w);
     int64_t grace = grace_of(call, w->old_root);
     bool over = is_over(w, grace);
-    if (!over)
-        mark(w, grace);
+    mark(w, grace);
     lab_cleanup_object struct lab_object *object = lab_object_new(call->resource, w->doc, w->root);
     bool unchanged =
         !over && object->length == w->old->length && memcmp(object->text, w->old->text, object->length) == 0;
@@ -181,7 +184,7 @@ static int delete_once(struct lab_write *w)
     }
     lab_server_unlock(call->server);
     if (rc && over)
-        answer_removed(call, w->old);
+        answer_removed(call, object);
     else if (rc)
         lab_call_return(call, 200, lab_object_ref(unchanged ? w->old : object));
     return rc;

@@ -14,7 +14,7 @@ int lab_fail(struct lab_call *call, int code, const char *reason, const char *fo
     const char *message = kb_arena_vprintf(call->arena, format, args);
     va_end(args);
     struct lab_failure f = {.code = code, .reason = reason, .message = message};
-    if (call->kind) {
+    if (call->kind && code < 500) {
         f.name = call->name;
         f.group = call->kind->group;
         f.kind = call->kind->plural;
@@ -61,7 +61,16 @@ int lab_fail_bad_request(struct lab_call *call, const char *format, ...)
 int lab_fail_method(struct lab_call *call)
 {
     lab_fail(call, 405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
-    call->failure.kind = NULL;
+    call->failure.kind = call->failure.name = NULL;
+    call->failure.bare_details = true;
+    return -1;
+}
+
+int lab_fail_media_type(struct lab_call *call, const char *accepted)
+{
+    lab_fail(call, 415, "UnsupportedMediaType",
+             "the body of the request was in an unknown format - accepted media types include: %s", accepted);
+    call->failure.kind = call->failure.name = NULL;
     return -1;
 }
 
@@ -137,12 +146,12 @@ void lab_cause_unsupported(struct lab_call *call, const char *field, const char 
 
 static void put_details(yyjson_mut_doc *doc, yyjson_mut_val *status, const struct lab_failure *f)
 {
-    if (!f->kind && !f->n && !f->retry_after)
+    if (!f->kind && !f->n && !f->retry_after && !f->bare_details)
         return;
     yyjson_mut_val *details = yyjson_mut_obj_add_obj(doc, status, "details");
     if (!kb_empty(f->name))
         yyjson_mut_obj_add_str(doc, details, "name", f->name);
-    if (!kb_empty(f->group))
+    if (!kb_empty(f->group) && f->kind)
         yyjson_mut_obj_add_str(doc, details, "group", f->group);
     if (f->kind)
         yyjson_mut_obj_add_str(doc, details, "kind", f->kind);
@@ -157,7 +166,8 @@ static void put_details(yyjson_mut_doc *doc, yyjson_mut_val *status, const struc
         yyjson_mut_val *c = yyjson_mut_arr_add_obj(doc, causes);
         yyjson_mut_obj_add_str(doc, c, "reason", f->items[i].reason);
         yyjson_mut_obj_add_str(doc, c, "message", f->items[i].message);
-        yyjson_mut_obj_add_str(doc, c, "field", f->items[i].field);
+        if (*f->items[i].field)
+            yyjson_mut_obj_add_str(doc, c, "field", f->items[i].field);
     }
 }
 

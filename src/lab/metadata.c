@@ -101,7 +101,7 @@ static bool spec_changed(struct lab_write *w)
 
 void lab_metadata_count_generation(struct lab_write *w)
 {
-    if (!w->call->kind->generation || !spec_changed(w))
+    if (!w->call->kind->generation || w->same_generation || !spec_changed(w))
         return;
     int64_t generation = yyjson_get_sint(LAB_VAL_AT(w->old_root, "metadata", "generation"));
     lab_mut_put_int(w->doc, w->metadata, "generation", generation + 1);

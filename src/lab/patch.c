@@ -25,15 +25,19 @@ static int mutate(struct lab_write *w, void *context)
     case LAB_PATCH_APPLY:
         return lab_apply_mutate(w, patch);
     }
-    return rc < 0 ? lab_fail_error(w->call, &err) : 0;
+    if (rc == 0)
+        return 0;
+    lab_fail_error(w->call, &err);
+    w->call->failure.kind = w->call->failure.name = NULL;
+    w->call->failure.bare_details = err.kind == KUBE_ERROR_API;
+    return -1;
 }
 
 int lab_serve_patch(struct lab_call *call)
 {
     if (call->patch_type == LAB_PATCH_STRATEGIC && call->kind->custom)
-        return lab_fail(call, 415, "UnsupportedMediaType",
-                        "the body of the request was in an unknown format - accepted media types include: "
-                        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
+        return lab_fail_media_type(call, "application/json-patch+json, application/merge-patch+json, "
+                                         "application/apply-patch+yaml");
     if (call->patch_type == LAB_PATCH_APPLY)
         return lab_serve_apply(call, mutate);
     return lab_write_change(call, mutate, call->body);

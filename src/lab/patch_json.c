@@ -178,7 +178,7 @@ static int apply_one(struct patcher *p, yyjson_val *operation)
         return test(p, at, v ? value : NULL);
     if (kb_streq(op, "copy") || kb_streq(op, "move"))
         return copy_or_move(p, lab_val_str(operation, "from"), at, *op == 'm');
-    return kube_error_set(p->reterr, KUBE_ERROR_INVALID, "Unexpected kind: %s", op);
+    return fail(p);
 }
 
 int lab_patch_json(yyjson_mut_doc *doc, struct kb_arena *arena, yyjson_mut_val *target, yyjson_val *patch,
@@ -188,7 +188,7 @@ int lab_patch_json(yyjson_mut_doc *doc, struct kb_arena *arena, yyjson_mut_val *
     if (!yyjson_is_arr(patch))
         return kube_error_set(reterr, KUBE_ERROR_INVALID,
                               "error decoding patch: json: cannot unmarshal object into Go value of type "
-                              "jsonpatch.Patch");
+                              "[]handlers.jsonPatchOp");
     size_t i, n;
     yyjson_val *operation;
     yyjson_arr_foreach(patch, i, n, operation)

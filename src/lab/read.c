@@ -37,7 +37,7 @@ static int parse_continue(struct lab_call *call, int64_t *ret_version, const cha
     unsigned char *text = kb_base64_decode(call->arena, call->options.continue_, &n);
     yyjson_val *token = text ? lab_json_parse(call->arena, (const char *)text, n, NULL) : NULL;
     if (!token || !*lab_val_str(token, "start"))
-        return lab_fail_bad_request(call, "continue key is not valid: %s", call->options.continue_);
+        return lab_fail_bad_request(call, "invalid continue token: continue key is not valid");
     *ret_version = yyjson_get_sint(yyjson_obj_get(token, "rv"));
     *ret_key = lab_val_str(token, "start");
     return 0;
@@ -92,8 +92,9 @@ int lab_serve_watch(struct lab_call *call)
     const struct lab_call_options *o = &call->options;
     long long since;
     if (!parse_version(o->resource_version, &since))
-        return lab_fail_bad_request(call, "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
-                                    o->resource_version, o->resource_version);
+        return lab_fail(call, 500, "",
+                        "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+                        o->resource_version, o->resource_version);
     if (o->send_initial_events && !kb_streq_null(o->resource_version_match, "NotOlderThan"))
         return lab_fail(call, 422, "Invalid",
                         "resourceVersionMatch: Invalid value: \"%s\": sendInitialEvents requires setting "

@@ -42,11 +42,11 @@ static bool truth(const char *text)
     return kb_streq(text, "1") || kb_streq(text, "true") || kb_streq(text, "");
 }
 
-static int number(struct lab_call *call, const char *name, const char *text, long long *ret)
+static int number(struct lab_call *call, const char *text, long long *ret)
 {
     if (kb_parse_int(text, 0, INT32_MAX, ret))
         return 0;
-    return lab_fail_bad_request(call, "strconv.ParseInt: parsing \"%s\" for %s: invalid syntax", text, name);
+    return lab_fail_bad_request(call, "strconv.ParseInt: parsing \"%s\": invalid syntax", text);
 }
 
 /* Query parameters that are texts, by where they go. */
@@ -86,13 +86,13 @@ static int set_option(struct lab_call *call, const char *name, const char *value
     else if (kb_streq(name, "dryRun"))
         o->dry_run = kb_streq(value, "All");
     else if (kb_streq(name, "limit"))
-        return number(call, name, value, &o->limit);
+        return number(call, value, &o->limit);
     else if (kb_streq(name, "timeoutSeconds")) {
-        if (number(call, name, value, &n) < 0)
+        if (number(call, value, &n) < 0)
             return -1;
         o->timeout_seconds = (int)n;
     } else if (kb_streq(name, "gracePeriodSeconds")) {
-        if (number(call, name, value, &n) < 0)
+        if (number(call, value, &n) < 0)
             return -1;
         o->grace_seconds = n;
     }
@@ -136,14 +136,6 @@ static const struct {
     {"application/apply-patch+json", LAB_PATCH_APPLY},
 };
 
-static int unsupported_type(struct lab_call *call, const char *accepted)
-{
-    lab_fail(call, 415, "UnsupportedMediaType",
-             "the body of the request was in an unknown format - accepted media types include: %s", accepted);
-    call->failure.kind = NULL;
-    return -1;
-}
-
 /* The media type without parameters. */
 static const char *media_type(struct kb_arena *arena, const char *header)
 {
@@ -157,15 +149,16 @@ static int check_media_type(struct lab_call *call, const char *header)
     if (call->verb != LAB_VERB_PATCH)
         return kb_streq(type, "application/json") || kb_starts_with(type, "application/yaml")
                    ? 0
-                   : unsupported_type(call, "application/json, application/yaml");
+                   : lab_fail_media_type(call, "application/json, application/yaml, "
+                                               "application/vnd.kubernetes.protobuf");
     for (size_t i = 0; i < KB_ARRAY_LEN(patch_types); i++) {
         if (!kb_streq(patch_types[i].type, type))
             continue;
         call->patch_type = patch_types[i].patch;
         return 0;
     }
-    return unsupported_type(call, "application/json-patch+json, application/merge-patch+json, "
-                                  "application/strategic-merge-patch+json, application/apply-patch+yaml");
+    return lab_fail_media_type(call, "application/json-patch+json, application/merge-patch+json, "
+                                     "application/strategic-merge-patch+json, application/apply-patch+yaml");
 }
 
 static int read_body(struct route *r)
@@ -230,7 +223,7 @@ static int route_resource(struct route *r, const char *group, const char *versio
     bool watch = kb_streq(r->parts[at], "watch");
     if (resolve(r, group, version, at) < 0) {
         call->kind = NULL;
-        return no_page(call);
+        return *group ? no_page(call) : lab_fail_no_path(call);
     }
     for (size_t i = 0; i < r->request->n_query; i++)
         if (set_option(call, r->request->query[i].key, r->request->query[i].value, &watch) < 0)

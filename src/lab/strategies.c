@@ -4,10 +4,12 @@
 #include "lab/strategies.h"
 #include "base/strings.h"
 #include "lab/crd.h"
+#include "lab/defaults_status.h"
 
 static const struct lab_strategy plain = {0};
 /* Its data belongs to whoever made it, nulls and all. */
-static const struct lab_strategy revision = {.resource = "controllerrevisions.apps", .verbatim = true};
+static const struct lab_strategy revision = {
+    .resource = "controllerrevisions.apps", .validate = lab_validate_revision, .verbatim = true};
 static const struct lab_strategy *const others[] = {&lab_crd_strategy, &lab_pod_strategy, &revision};
 
 const struct lab_strategy *lab_strategy_of(const struct lab_kind *kind)

@@ -3,15 +3,16 @@
  */
 #include "lab/subresources.h"
 #include "base/strings.h"
+#include "lab/eviction.h"
 #include "lab/json.h"
-#include "lab/selectors.h"
 #include "lab/server_internal.h"
 #include "lab/write.h"
 
 int lab_fail_no_path(struct lab_call *call)
 {
     lab_fail(call, 404, "NotFound", "the server could not find the requested resource");
-    call->failure.kind = NULL;
+    call->failure.kind = call->failure.name = NULL;
+    call->failure.bare_details = true;
     return -1;
 }
 
@@ -32,6 +33,13 @@ static void copy_old(struct lab_write *w)
     w->root = yyjson_val_mut_copy(w->doc, w->old_root);
 }
 
+static int fail_bind(struct lab_write *w, const char *why)
+{
+    lab_fail(w->call, 409, "Conflict", "Operation cannot be fulfilled on pods/binding \"%s\": %s", w->call->name, why);
+    w->call->failure.kind = "pods/binding";
+    return -1;
+}
+
 static int bind_mutate(struct lab_write *w, void *context)
 {
     const char *node = context, *name = w->call->name;
@@ -40,12 +48,12 @@ static int bind_mutate(struct lab_write *w, void *context)
     if (w->old->meta->deleting)
         return lab_fail(w->call, 409, "Conflict", "pod %s is being deleted, cannot be assigned to a host", name);
     if (*lab_mut_str(spec, "nodeName"))
-        return lab_fail_conflict(w->call, kb_arena_printf(w->arena, "pod %s is already assigned to node \"%s\"", name,
-                                                          lab_mut_str(spec, "nodeName")));
+        return fail_bind(w, kb_arena_printf(w->arena, "pod %s is already assigned to node \"%s\"", name,
+                                            lab_mut_str(spec, "nodeName")));
     if (yyjson_mut_arr_size(yyjson_mut_obj_get(spec, "schedulingGates")))
-        return lab_fail_conflict(w->call,
-                                 kb_arena_printf(w->arena, "pod %s has non-empty .spec.schedulingGates", name));
+        return fail_bind(w, kb_arena_printf(w->arena, "pod %s has non-empty .spec.schedulingGates", name));
     lab_mut_put_str(w->doc, spec, "nodeName", node);
+    w->same_generation = true;
     yyjson_mut_val *status = lab_mut_object(w->doc, w->root, "status");
     yyjson_mut_val *list = yyjson_mut_obj_get(status, "conditions");
     if (!list)
@@ -70,57 +78,11 @@ static int serve_binding(struct lab_call *call)
     return success(call, 201);
 }
 
-/* The budgets of the Pod's namespace that select it and allow no disruption. */
-static int check_budgets(struct lab_call *call, const struct lab_object *pod)
-{
-    struct lab_resource *r = lab_server_resource(call->server, "poddisruptionbudgets.policy");
-    size_t from, to, n = 0;
-    int64_t allowed = 0;
-    const char *name = "";
-    lab_server_lock(call->server);
-    lab_store_range(r, call->namespace_, NULL, &from, &to);
-    for (size_t i = from; i < to; i++) {
-        yyjson_val *root = lab_object_parse(call->arena, r->items[i], NULL);
-        const struct lab_selector *s = lab_selector_of(call->arena, LAB_VAL_AT(root, "spec", "selector"));
-        if (!lab_selector_matches(s, pod->meta))
-            continue;
-        n++;
-        allowed = yyjson_get_sint(LAB_VAL_AT(root, "status", "disruptionsAllowed"));
-        name = kb_arena_strdup(call->arena, r->items[i]->meta->name);
-    }
-    lab_server_unlock(call->server);
-    if (n > 1)
-        return lab_fail(call, 500, "InternalError",
-                        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
-                        "support.");
-    if (n == 0 || allowed > 0)
-        return 0;
-    lab_fail(call, 429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.");
-    lab_cause(call, "DisruptionBudget", "", "The disruption budget %s needs 0 healthy pods and has 0 currently", name);
-    call->failure.name = call->failure.kind = NULL;
-    return -1;
-}
-
-static int serve_eviction(struct lab_call *call)
-{
-    if (call->verb != LAB_VERB_CREATE)
-        return lab_fail_method(call);
-    if (lab_serve_get(call) < 0)
-        return -1;
-    int rc = check_budgets(call, call->result.object);
-    lab_call_done(call);
-    if (rc < 0)
-        return -1;
-    call->body = yyjson_obj_get(call->body, "deleteOptions");
-    if (lab_serve_delete(call) < 0)
-        return -1;
-    return success(call, 201);
-}
-
 static int finalize_mutate(struct lab_write *w, void *context)
 {
     (void)context;
     copy_old(w);
+    w->same_generation = true;
     lab_mut_drop(lab_mut_object(w->doc, w->root, "spec"), "finalizers");
     return 0;
 }
@@ -207,7 +169,7 @@ static const struct {
     struct lab_subresource shown;
 } subresources[] = {
     {"pods", "binding", serve_binding, {"binding", "Binding", "", "", "create"}},
-    {"pods", "eviction", serve_eviction, {"eviction", "Eviction", "policy", "v1", "create"}},
+    {"pods", "eviction", lab_serve_eviction, {"eviction", "Eviction", "policy", "v1", "create"}},
     {"namespaces", "finalize", serve_finalize, {"finalize", "Namespace", "", "", "update"}},
     {NULL, "scale", serve_scale, {"scale", "Scale", "autoscaling", "v1", "get patch update"}},
 };

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "lab/admission.h"
 #include "lab/defaults.h"
+#include "lab/defaults_status.h"
 #include "lab/json.h"
 #include "lab/names.h"
 #include "lab/strategies.h"
@@ -218,7 +219,8 @@ static void pod_defaults(struct lab_write *w)
     lab_defaults_pod_spec(w, spec);
     if (yyjson_mut_get_sint(yyjson_mut_obj_get(spec, "terminationGracePeriodSeconds")) < 0)
         lab_mut_put_int(w->doc, spec, "terminationGracePeriodSeconds", 1);
-    lab_mut_default_bool(w->doc, yyjson_mut_obj_get(w->root, "spec"), "enableServiceLinks", true);
+    lab_mut_default_bool(w->doc, spec, "enableServiceLinks", true);
+    lab_defaults_pod_status(w);
 }
 
 enum { HAS_CPU = 1, HAS_MEMORY = 2, BOTH = 3 };

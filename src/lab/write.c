@@ -63,8 +63,11 @@ static int check_type(struct lab_call *call, yyjson_val *body)
                                     "the API version in the data (%s) does not match the expected API version (%s)",
                                     version, call->version->api_version);
     if (*kind && !kb_streq(kind, call->kind->name))
-        return lab_fail_bad_request(call, "%s in version \"%s\" cannot be handled as a %s: kind does not match", kind,
-                                    call->version->name, call->kind->name);
+        return lab_fail_bad_request(
+            call,
+            "%s in version \"%s\" cannot be handled as a %s: converting (%s.%s) to (%s): unknown "
+            "conversion",
+            kind, call->version->name, call->kind->name, call->version->name, kind, call->kind->name);
     return 0;
 }
 
@@ -236,13 +239,24 @@ static int check_change(struct lab_write *w)
         if (call->kind->unconditional_update)
             return 0;
         lab_cause_invalid(call, "metadata.resourceVersion", "0", "must be specified for an update");
-        return lab_fail_invalid(call, call->name);
+        lab_fail_invalid(call, call->name);
+        call->failure.kind = call->kind->plural;
+        call->failure.message = kb_arena_printf(call->arena,
+                                                "%s \"%s\" is invalid: metadata.resourceVersion: Invalid "
+                                                "value: 0: must be specified for an update",
+                                                call->kind->resource, call->name);
+        return -1;
     }
     long long have;
     if (!kb_parse_int(version, 0, INT64_MAX, &have) || have != w->old->resource_version)
         return lab_fail_conflict(call, NULL);
     const char *uid = lab_mut_str(w->metadata, "uid");
-    if (*uid && !kb_streq(uid, w->old->meta->uid))
+    bool other = *uid && !kb_streq(uid, w->old->meta->uid);
+    if (other && call->verb == LAB_VERB_PATCH) {
+        lab_cause_invalid(call, "metadata.uid", kb_quote(call->arena, uid), "field is immutable");
+        return lab_fail_invalid(call, call->name);
+    }
+    if (other)
         return lab_fail_conflict(call, kb_arena_printf(call->arena,
                                                        "Precondition failed: UID in precondition: %s, UID in object "
                                                        "meta: %s",

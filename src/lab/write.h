@@ -18,7 +18,8 @@ struct lab_write {
     yyjson_mut_doc *doc;
     yyjson_mut_val *root, *metadata;
     const char *key;
-    bool whole; /* the mutator vouches for all parts: nothing is put back */
+    bool same_generation; /* the change does not count */
+    bool whole;           /* the mutator vouches for all parts: nothing is put back */
 };
 
 struct lab_strategy {
