@@ -83,6 +83,9 @@ struct kube_informer *kube_runtime_informer(struct kube_runtime *runtime, int id
  * before they are started. */
 void kube_runtime_add_controller(struct kube_runtime *runtime, const struct kube_controller *definition, void *self,
                                  int threads);
+/* Calls end(data) when the runtime is freed and nothing runs any more: for what controllers keep. The last one given is
+ * called first. */
+void kube_runtime_at_end(struct kube_runtime *runtime, void (*end)(void *data), void *data);
 struct kube_queue *kube_runtime_queue(struct kube_runtime *runtime, const char *controller_name);
 
 void kube_runtime_start_informer(struct kube_runtime *runtime, int id);

@@ -58,10 +58,20 @@ void kube_runtime_free(struct kube_runtime *runtime)
     kb_vec_foreach (controller, &runtime->controllers)
         controller_free(*controller);
     free(runtime->controllers.items);
+    while (runtime->ends.n > 0) {
+        const struct kube_runtime_end *last = &runtime->ends.items[--runtime->ends.n];
+        last->end(last->data);
+    }
+    free(runtime->ends.items);
     for (int i = 0; i < runtime->n_spare_arenas; i++)
         kb_arena_free(runtime->spare_arenas[i]);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
+}
+
+void kube_runtime_at_end(struct kube_runtime *runtime, void (*end)(void *data), void *data)
+{
+    *kb_vec_push(NULL, &runtime->ends) = (struct kube_runtime_end){end, data};
 }
 
 /* ---- informers ---- */

@@ -52,6 +52,11 @@ struct kube_job { /* one running reconcile */
 
 #define KUBE_SPARE_ARENAS 8
 
+struct kube_runtime_end {
+    void (*end)(void *data);
+    void *data;
+};
+
 struct kube_runtime {
     struct kube_runtime_options options;
     pthread_mutex_t lock;
@@ -60,6 +65,10 @@ struct kube_runtime {
         size_t n;
         struct kube_runtime_controller **items;
     } controllers;
+    struct {
+        size_t n;
+        struct kube_runtime_end *items;
+    } ends;
     size_t next_controller; /* where the search for work begins: each controller gets its turn */
     pthread_cond_t synced;
     /* workers */
