@@ -178,6 +178,20 @@ static const struct kube_index all_pod_indexes[] = {
     {VIRT_INDEX_OWNER, controller_owner},
 };
 
+static void pvc_state(const void *object, struct kube_index_sink *sink)
+{
+    const struct core_pvc *pvc = object;
+    const char *vmi = api_map_get(&pvc->metadata.labels, VIRT_LABEL_PERSISTENT_STATE);
+
+    if (vmi)
+        kube_index_add_pair(sink, pvc->metadata.namespace, vmi);
+}
+
+static const struct kube_index pvc_indexes[] = {
+    {VIRT_INDEX_OWNER, controller_owner},
+    {VIRT_INDEX_STATE, pvc_state},
+};
+
 /* The first owner of a kind, controller or not. */
 static void add_owner(struct kube_index_sink *sink, const struct meta_object_meta *meta, const char *kind)
 {
@@ -409,7 +423,7 @@ static const struct row {
     [VIRT_ALL_POD] = {{"pod", &core_pod_type, .projection = &all_pod_projection, INDEXES(all_pod_indexes)}},
     [VIRT_NODE] = {{"node", &core_node_type, .projection = &node_projection}},
     [VIRT_NAMESPACE] = {{"namespace", &core_namespace_type}},
-    [VIRT_PVC] = {{"pvc", &core_pvc_type, INDEXES(owner_indexes)}},
+    [VIRT_PVC] = {{"pvc", &core_pvc_type, INDEXES(pvc_indexes)}},
     [VIRT_PDB] = {{"pdb", &policy_pod_disruption_budget_type, INDEXES(owner_indexes)}},
     [VIRT_CONTROLLER_REVISION] = {{"controller-revision", &apps_controller_revision_type, INDEXES(revision_indexes)}},
     [VIRT_STORAGE_CLASS] = {{"storage-class", &storage_storage_class_type}},

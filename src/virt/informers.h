@@ -70,6 +70,7 @@ enum virt_informer {
 #define VIRT_INDEX_UNFINISHED "unfinished" /* Migration: "unfinished" */
 #define VIRT_INDEX_CREATED_BY "created-by" /* Pod: label kubevirt.io/created-by (UID of the VMI) */
 #define VIRT_INDEX_CLAIM      "claim"      /* all Pods: claims of volumes */
+#define VIRT_INDEX_STATE      "state"      /* PVC: the VMI whose persistent state it keeps, by its label */
 
 #define VIRT_INDEX_VMI             "vmi"                    /* Backup, BackupTracker: the source VM */
 #define VIRT_INDEX_BACKUP_TRACKER  "backupTracker"          /* Backup: the source tracker */

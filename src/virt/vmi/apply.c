@@ -1,0 +1,162 @@
+/*
+ * The writes that bring what a pass derived to the API server: the launcher Pod, then the VMI, then the events that
+ * belong to that status.
+ *
+ * A VMI that is Scheduled or Running belongs to virt-handler: only the members that this controller owns are patched,
+ * each one tested for what the cache had, so that neither overwrites the other. When a test fails the cache may be
+ * behind, or the server's copy may be written differently than Go would (a null left out): the same change with the
+ * version as precondition tells, at once.
+ */
+#include "virt/vmi/vmi_internal.h"
+
+#include "api/codec.h"
+#include "base/strings.h"
+#include "base/vec.h"
+#include "virt/conditions.h"
+#include "virt/network/interfaces.h"
+
+/* ---- the part that is only for VMIs which are not virt-handler's ---- */
+
+static void set_synchronized(struct vmi_pass *p, struct kv_vmi *after)
+{
+    const struct kv_vmi_condition *present = virt_vmi_condition(after, VMI_SYNCHRONIZED);
+    const bool told =
+        present && p->sync.reason && kb_streq(present->status, VIRT_FALSE) && kb_streq(present->reason, p->sync.reason);
+
+    if (told)
+        return;
+    virt_vmi_remove_condition(after, VMI_SYNCHRONIZED);
+    if (p->sync.reason)
+        virt_vmi_set_condition(p->arena, after,
+                               &(struct kv_vmi_condition){.type = VMI_SYNCHRONIZED,
+                                                          .status = VIRT_FALSE,
+                                                          .last_probe_time = "",
+                                                          .last_transition_time = kube_now_text(p->request),
+                                                          .reason = p->sync.reason,
+                                                          .message = p->sync.message});
+}
+
+static void note_transition(struct vmi_pass *p, struct kv_vmi *after)
+{
+    struct kv_vmi_phase_transition_timestamp *entry;
+
+    if (kb_streq(p->vmi->status.phase, after->status.phase))
+        return;
+    api_list_foreach (known, &after->status.phase_transition_timestamps)
+        if (kb_streq(known->phase, after->status.phase))
+            return;
+    entry = kb_vec_push(p->arena, &after->status.phase_transition_timestamps);
+    entry->phase = after->status.phase;
+    entry->phase_transition_timestamp = kube_now_text(p->request);
+}
+
+/* ---- the patch for virt-handler's ---- */
+
+static const struct kv_volume_status *volume_status(const struct kv_vmi *vmi, const char *name)
+{
+    api_list_foreach (status, &vmi->status.volume_status)
+        if (kb_streq(status->name, name))
+            return status;
+    return NULL;
+}
+
+/* In any order. */
+static bool volumes_equal(const struct kv_vmi *before, const struct kv_vmi *after)
+{
+    if (before->status.volume_status.n != after->status.volume_status.n)
+        return false;
+    api_list_foreach (status, &before->status.volume_status) {
+        const struct kv_volume_status *other = volume_status(after, status->name);
+
+        if (!other || !api_equal(&kv_volume_status_type, status, other))
+            return false;
+    }
+    return true;
+}
+
+static bool differs_always(const struct kv_vmi *before, const struct kv_vmi *after)
+{
+    (void)before;
+    (void)after;
+    return false;
+}
+
+/* Members in the reference's order; `equal` where the order of a list or a message means nothing. */
+static const struct {
+    const char *path;
+    bool (*equal)(const struct kv_vmi *before, const struct kv_vmi *after);
+} members[] = {
+    {"status.volumeStatus", volumes_equal},
+    {"status.conditions", virt_vmi_conditions_equal},
+    {"status.activePods", differs_always},
+    {"status.phase", differs_always},
+    {"status.launcherContainerImageVersion", differs_always},
+    {"metadata.labels", differs_always},
+    {"metadata.finalizers", differs_always},
+    {"status.interfaces", virt_interfaces_equal},
+};
+
+static struct kube_json_patch make_patch(struct vmi_pass *p, const struct kv_vmi *after, bool with_tests)
+{
+    struct kube_json_patch patch = kube_json_patch_new(p->request);
+
+    if (!with_tests)
+        kube_json_patch_op(&patch, "replace", "/metadata/resourceVersion",
+                           kb_arena_printf(p->arena, "\"%s\"", p->vmi->metadata.resource_version));
+    for (size_t i = 0; i < KB_ARRAY_LEN(members); i++)
+        if (!members[i].equal(p->vmi, after))
+            kube_json_patch_member(&patch, &kv_vmi_type, p->vmi, after, members[i].path, with_tests);
+    return patch;
+}
+
+static int send(struct vmi_pass *p, struct kube_json_patch *patch, struct kube_error *reterr)
+{
+    return kube_patch(p->request, &kv_vmi_type, p->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(patch), NULL,
+                      reterr);
+}
+
+static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, struct kube_error *reterr)
+{
+    struct kube_json_patch patch = make_patch(p, after, true);
+    struct kube_error error = {0};
+
+    if (patch.n == 0)
+        return 0;
+    if (send(p, &patch, &error) == 0)
+        return 0;
+    if (kube_error_is_api(&error, 422)) {
+        patch = make_patch(p, after, false);
+        return send(p, &patch, reterr);
+    }
+    *reterr = error;
+    return -1;
+}
+
+/* ---- the whole ---- */
+
+static bool is_shared(const struct kv_vmi *vmi)
+{
+    return virt_vmi_is_phase(vmi, VIRT_PHASE_SCHEDULED) || virt_vmi_is_phase(vmi, VIRT_PHASE_RUNNING);
+}
+
+static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
+{
+    if (is_shared(p->vmi))
+        return patch_shared(p, after, reterr);
+    set_synchronized(p, after);
+    note_transition(p, after);
+    return kube_update(p->request, &kv_vmi_type, p->vmi, after, NULL, reterr);
+}
+
+int vmi_apply(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
+{
+    struct kube_error error = {0};
+
+    if (vmi_launcher(p) && vmi_sync_pod(p, after, &error) < 0 && !p->sync.reason)
+        vmi_fail(p, VMI_FAILED_POD_PATCH, "%s", error.message);
+    if (write_vmi(p, after, reterr) < 0)
+        return kube_error_wrap(reterr, "writing the status");
+    for (size_t i = 0; i < p->events.n; i++)
+        vmi_event(p, p->events.items[i].type, p->events.items[i].reason, "%s", p->events.items[i].message);
+    return 0;
+}
