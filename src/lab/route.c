@@ -12,9 +12,12 @@
 #include "lab/discovery.h"
 #include "lab/json.h"
 #include "lab/openapi.h"
+#include "lab/proto.h"
 #include "lab/server_internal.h"
 #include "lab/subresources.h"
 #include <stdlib.h>
+
+#define PROTOBUF "application/vnd.kubernetes.protobuf"
 
 struct route {
     struct lab_call *call;
@@ -147,10 +150,9 @@ static int check_media_type(struct lab_call *call, const char *header)
 {
     const char *type = media_type(call->arena, header);
     if (call->verb != LAB_VERB_PATCH)
-        return kb_streq(type, "application/json") || kb_starts_with(type, "application/yaml")
+        return kb_streq(type, "application/json") || kb_streq(type, "application/yaml") || kb_streq(type, PROTOBUF)
                    ? 0
-                   : lab_fail_media_type(call, "application/json, application/yaml, "
-                                               "application/vnd.kubernetes.protobuf");
+                   : lab_fail_media_type(call, "application/json, application/yaml, " PROTOBUF);
     for (size_t i = 0; i < KB_ARRAY_LEN(patch_types); i++) {
         if (!kb_streq(patch_types[i].type, type))
             continue;
@@ -172,7 +174,10 @@ static int read_body(struct route *r)
     if (check_media_type(call, q->content_type) < 0)
         return -1;
     struct kube_error err;
-    call->body = lab_json_parse(call->arena, q->body, q->body_length, &err);
+    if (kb_streq(media_type(call->arena, q->content_type), PROTOBUF))
+        call->body = lab_proto_parse(call->arena, q->body, q->body_length, &err);
+    else
+        call->body = lab_json_parse(call->arena, q->body, q->body_length, &err);
     if (!call->body)
         return lab_fail_bad_request(call, "couldn't get version/kind; json parse error: %s", err.message);
     return 0;

@@ -281,11 +281,9 @@ static void keep_parts(struct lab_write *w)
     else
         lab_mut_drop(w->root, "status");
     w->metadata = yyjson_mut_obj_get(w->root, "metadata");
-    if (call->kind->custom)
-        return;
-    /* built-in kinds let their status writers touch labels, annotations and finalizers */
-    static const char *const open[] = {"labels", "annotations", "finalizers", "managedFields"};
-    for (size_t i = 0; i < KB_ARRAY_LEN(open); i++) {
+    /* built-in kinds let their status writers touch labels, annotations and finalizers, too */
+    static const char *const open[] = {"managedFields", "labels", "annotations", "finalizers"};
+    for (size_t i = 0; i < (call->kind->custom ? 1 : KB_ARRAY_LEN(open)); i++) {
         yyjson_mut_val *v = yyjson_mut_obj_get(metadata, open[i]);
         if (v)
             lab_mut_put(w->doc, w->metadata, open[i], v);
