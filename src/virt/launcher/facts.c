@@ -46,11 +46,12 @@ bool virt_vmi_is_non_root(const struct kv_vmi *vmi)
     return vmi->status.runtime_user != 0 || api_map_has(&vmi->metadata.annotations, VIRT_ANNOTATION_NON_ROOT);
 }
 
-static int64_t times(int64_t product, int64_t factor)
+/* 32 bits wide, as in the reference: numbers beyond wrap around. */
+static uint32_t times(uint32_t product, int64_t factor)
 {
     if (factor == 0)
         return product;
-    return product == 0 ? factor : product * factor;
+    return product == 0 ? (uint32_t)factor : product * (uint32_t)factor;
 }
 
 int64_t virt_vmi_vcpus(const struct kv_vmi *vmi)
@@ -59,7 +60,7 @@ int64_t virt_vmi_vcpus(const struct kv_vmi *vmi)
 
     if (!cpu)
         return 1;
-    return times(times(cpu->cores, cpu->sockets), cpu->threads);
+    return times(times((uint32_t)cpu->cores, cpu->sockets), cpu->threads);
 }
 
 const char *virt_vmi_hostname(struct kb_arena *arena, const struct kv_vmi *vmi)
@@ -180,16 +181,6 @@ bool launcher_is_tdx(const struct kv_vmi *vmi)
     return vmi->spec.domain.launch_security && vmi->spec.domain.launch_security->tdx;
 }
 
-const struct kv_interface_binding_plugin *launcher_binding_plugin(const struct virt_config *config, const char *name)
-{
-    if (!config->spec->network)
-        return NULL;
-    api_list_foreach (entry, &config->spec->network->binding)
-        if (kb_streq(entry->key, name))
-            return &entry->value;
-    return NULL;
-}
-
 int launcher_pvc(const struct launcher *l, const char *name, const struct core_pvc **ret, struct kube_error *reterr)
 {
     const struct virt_launcher_lookups *lookups = l->input->lookups;
@@ -205,17 +196,6 @@ int launcher_pvc(const struct launcher *l, const char *name, const struct core_p
     }
     *ret = pvc;
     return 0;
-}
-
-const char *launcher_claim_of(const struct kv_volume *volume)
-{
-    if (volume->data_volume)
-        return volume->data_volume->name;
-    if (volume->persistent_volume_claim)
-        return volume->persistent_volume_claim->claim_name;
-    if (volume->memory_dump)
-        return volume->memory_dump->claim_name;
-    return "";
 }
 
 bool launcher_needs_device_info(const struct kv_interface_binding_plugin *plugin)

@@ -18,6 +18,8 @@
 #include "base/strings.h"
 #include "base/vec.h"
 #include "virt/launcher/launcher.h"
+#include "virt/network/multus.h"
+#include "virt/storage/volumes.h"
 
 /* One hook sidecar: asked for by the VMI's annotation, or by a network binding plug-in. */
 struct launcher_sidecar {
@@ -86,13 +88,9 @@ bool launcher_is_sev(const struct kv_vmi *vmi);    /* SEV or SNP */
 bool launcher_is_sev_es(const struct kv_vmi *vmi); /* sev.policy.encryptedState */
 bool launcher_is_snp(const struct kv_vmi *vmi);
 bool launcher_is_tdx(const struct kv_vmi *vmi);
-/* The plug-in that an interface binds with, by its name; NULL when it is not configured. */
-const struct kv_interface_binding_plugin *launcher_binding_plugin(const struct virt_config *config, const char *name);
 bool launcher_needs_device_info(const struct kv_interface_binding_plugin *plugin);
 int64_t launcher_grace_period(const struct kv_vmi *vmi); /* seconds, without any padding */
 const struct kv_volume *launcher_volume_named(const struct kv_vmi *vmi, const char *name); /* the last one, or NULL */
-/* The claim behind a DataVolume, PVC or memory dump volume; "" for others. */
-const char *launcher_claim_of(const struct kv_volume *volume);
 /* A claim of the VMI's namespace. Missing: *ret NULL and 0. */
 int launcher_pvc(const struct launcher *l, const char *name, const struct core_pvc **ret, struct kube_error *reterr);
 

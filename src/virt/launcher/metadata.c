@@ -54,7 +54,7 @@ int launcher_find_reservations(struct launcher *l, struct kube_error *reterr)
         if (!disk->lun || !disk->lun->reservation)
             continue;
         volume = launcher_volume_named(l->vmi, disk->name);
-        claim = volume ? launcher_claim_of(volume) : "";
+        claim = volume ? virt_volume_claim(volume) : "";
         if (!*claim)
             continue;
         if (launcher_pvc(l, claim, &pvc, reterr) < 0)

@@ -202,7 +202,7 @@ static int add_binding_plugins(struct launcher *l, struct kube_error *reterr)
 
         if (!interface->binding)
             continue;
-        plugin = launcher_binding_plugin(l->config, interface->binding->name);
+        plugin = virt_binding_plugin(l->config, interface->binding->name);
         if (!plugin)
             return kube_error_set(reterr, KUBE_ERROR_INVALID, "couldn't find configuration for network binding: %s",
                                   interface->binding->name);

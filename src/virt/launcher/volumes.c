@@ -119,7 +119,7 @@ static bool reads_network_info(const struct launcher *l)
         return true;
     api_list_foreach (interface, &l->vmi->spec.domain.devices.interfaces) {
         const struct kv_interface_binding_plugin *plugin =
-            interface->binding ? launcher_binding_plugin(l->config, interface->binding->name) : NULL;
+            interface->binding ? virt_binding_plugin(l->config, interface->binding->name) : NULL;
 
         if (plugin && launcher_needs_device_info(plugin))
             return true;

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "virt/conditions.h"
 #include "virt/names.h"
+#include "virt/network/multus.h"
 
 /* ---- what should stand there ---- */
 
@@ -90,8 +91,10 @@ static struct api_string_map wanted_annotations(struct vmi_pass *p, const struct
     follow(p->arena, &from, &annotations, &(struct api_strings){KB_ARRAY_LEN(own), own});
     follow(p->arena, &from, &annotations, &p->controller->context->synced_annotations);
     follow(p->arena, &from, &annotations, &hooks);
-    if (virt_pod_is_ready(p->pod) && !p->sync.reason && !virt_vmi_is_final(p->vmi))
+    if (virt_pod_is_ready(p->pod) && !p->sync.reason && !virt_vmi_is_final(p->vmi)) {
         mark_for_descheduler(p, after, &annotations);
+        virt_active_pod_networks(p->arena, p->config, p->vmi, p->pod, &annotations);
+    }
     return annotations;
 }
 
