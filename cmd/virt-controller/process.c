@@ -174,6 +174,9 @@ static int first_caches(struct process *process, struct kube_error *reterr)
         kube_runtime_start_informer(process->context.runtime, first[i]);
     if (!kube_runtime_wait_synced(process->context.runtime, first, KB_ARRAY_LEN(first), INT64_MAX))
         return kube_error_set(reterr, KUBE_ERROR_CANCELLED, "stopped before the first caches were full");
+    const struct virt_config *config = virt_config_current(process->context.config);
+    process->context.launcher.hypervisor = kb_arena_strdup(process->arena, virt_config_hypervisor(config));
+    virt_config_unref(config);
     return 0;
 }
 

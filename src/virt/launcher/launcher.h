@@ -25,6 +25,8 @@ struct virt_launcher_settings {
     const char *hotplug_disk_dir;
     int qemu_timeout_seconds;       /* base; `qemu_timeout_jitter` of the input is added */
     const char *sidecar_shim_image; /* env SIDECAR_SHIM_IMAGE; "" */
+    const char *hypervisor;         /* as configured when the process started: what device Pods ask for does not change
+                                       while it runs; NULL: as configured now */
 };
 extern const struct virt_launcher_settings virt_launcher_default_settings;
 

@@ -69,7 +69,11 @@
 #define LAUNCHER_ANNOTATION_EVICT_ONLY        "descheduler.alpha.kubernetes.io/request-evict-only"
 #define LAUNCHER_ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 
+#define LAUNCHER_ANNOTATION_EVEN_PARITY   "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+#define LAUNCHER_LABEL_MEMORY_LIMIT_RATIO "alpha.kubevirt.io/auto-memory-limits-ratio" /* of the namespace */
+
 /* ---- numbers ---- */
+#define LAUNCHER_EPHEMERAL_STORAGE "50M" /* of a container, beside disks */
 enum {
     LAUNCHER_DEFAULT_GRACE_S = 30,  /* without spec.terminationGracePeriodSeconds */
     LAUNCHER_GRACE_PADDING_S = 15,  /* virt-launcher waits so much longer; the kubelet waits twice as much longer */
