@@ -1,5 +1,8 @@
 /*
  * DataVolumes that a VM's templates ask for: created, owned, waited for, adopted.
+ *
+ * A template that names a DataSource is written with the source that this stands for, so that what the VM got does not
+ * change later; and whoever may not clone that source gets no DataVolume (data_volume_clone.c).
  * Source: the reference's handleDataVolumes, watch/vm/vm.go; pkg/storage/types/dv.go.
  */
 #include "base/strings.h"
@@ -40,7 +43,11 @@ static int create(struct vm_pass *pass, const struct kv_data_volume_template_spe
 {
     const char *name = template->metadata.name;
     bool claim_exists = kube_lookup(pass->req, VIRT_PVC, pass->vm->metadata.namespace, name);
-    const struct cdi_data_volume *dv = from_template(pass, template);
+    struct cdi_data_volume *dv = from_template(pass, template);
+    if (vm_resolve_clone_source(pass, dv, reterr) < 0)
+        return kube_error_wrap(reterr, "unable to create DataVolume manifest");
+    if (vm_check_clone(pass, dv, reterr) < 0)
+        return -1;
     kube_expect_creations(pass->controller->data_volumes, pass->key, 1);
     if (kube_create(pass->req, &cdi_data_volume_type, dv, NULL, reterr) == 0) {
         vm_event(pass, KUBE_EVENT_NORMAL, VM_REASON_DV_CREATED, "Created DataVolume %s", name);

@@ -93,6 +93,13 @@ int vm_adopt_data_volumes(struct vm_pass *pass, struct kube_error *reterr);
 int vm_adopt(struct vm_pass *pass, const struct api_type *type, const void *object, const void **ret,
              struct kube_error *reterr);
 
+/* ---- data_volume_clone.c ---- */
+
+/* Puts the source that the DataVolume clones (of its DataSource, or its own) into spec.source, with its namespace. */
+int vm_resolve_clone_source(struct vm_pass *pass, struct cdi_data_volume *dv, struct kube_error *reterr);
+/* May the VM's service account clone what the resolved DataVolume clones? Tells of a missing source by an event. */
+int vm_check_clone(struct vm_pass *pass, const struct cdi_data_volume *dv, struct kube_error *reterr);
+
 /* ---- firmware.c, metadata.c ---- */
 
 const char *vm_firmware_uuid(struct kb_arena *arena, const char *vm_name);
