@@ -89,6 +89,7 @@ struct kv_vmi *vm_make_vmi(struct vm_pass *pass)
     vmi->metadata.namespace = vm->metadata.namespace;
     if (vm_has_start_paused_request(vm))
         vmi->spec.start_strategy = "Paused";
+    vm_drop_done_memory_dump(vm, &vmi->spec);
     if (!vmi->spec.domain.firmware)
         vmi->spec.domain.firmware = kb_arena_one(arena, struct kv_firmware);
     if (kb_empty(vmi->spec.domain.firmware->uuid))
@@ -113,6 +114,7 @@ static void annotate(struct vm_pass *pass, struct kv_vmi *vmi, int64_t generatio
 
 static int complete_vmi(struct vm_pass *pass, struct kv_vmi *vmi, struct kube_error *reterr)
 {
+    vm_start_tracking(pass, vmi);
     add_input_device(pass->arena, &vmi->spec);
     return add_default_network(pass, &vmi->spec, reterr);
 }

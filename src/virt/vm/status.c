@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "virt/conditions.h"
 #include "virt/names.h"
+#include "virt/storage/volumes.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
 
@@ -112,11 +113,8 @@ static bool is_provisioning(const struct cdi_data_volume *dv)
 static bool has_unbound_claim(struct vm_pass *pass)
 {
     api_list_foreach (volume, &pass->vm->spec.template->spec.volumes) {
-        const char *claim = volume->persistent_volume_claim ? volume->persistent_volume_claim->claim_name
-                            : volume->data_volume           ? volume->data_volume->name
-                                                            : NULL;
-        const struct core_pvc *pvc =
-            claim ? kube_lookup(pass->req, VIRT_PVC, pass->vm->metadata.namespace, claim) : NULL;
+        const char *claim = virt_volume_claim(volume);
+        const struct core_pvc *pvc = *claim ? virt_claim(pass->req, pass->vm->metadata.namespace, claim) : NULL;
         if (pvc && !kb_streq(pvc->status.phase, "Bound"))
             return true;
     }
@@ -142,29 +140,13 @@ static struct vm_facts find_facts(struct vm_pass *pass)
 
 /* ---- requests ---- */
 
-static bool names_volume(const struct kv_vmi_spec *spec, const char *name)
-{
-    api_list_foreach (volume, &spec->volumes)
-        if (kb_streq(volume->name, name))
-            return true;
-    return false;
-}
-
-static bool names_disk(const struct kv_vmi_spec *spec, const char *name)
-{
-    api_list_foreach (disk, &spec->domain.devices.disks)
-        if (kb_streq(disk->name, name))
-            return true;
-    return false;
-}
-
 static bool volume_request_is_done(const struct kv_vmi_spec *spec, const struct kv_vm_volume_request *request)
 {
     bool add = request->add_volume_options;
     const char *name = add                              ? request->add_volume_options->name
                        : request->remove_volume_options ? request->remove_volume_options->name
                                                         : "";
-    return names_volume(spec, name) == add && names_disk(spec, name) == add;
+    return (vm_find_volume(spec, name) != NULL) == add && (vm_find_disk(spec, name) != NULL) == add;
 }
 
 static void trim_requests(struct vm_pass *pass)
@@ -173,6 +155,7 @@ static void trim_requests(struct vm_pass *pass)
     for (size_t i = status->volume_requests.n; i-- > 0;)
         if (volume_request_is_done(&pass->vm->spec.template->spec, &status->volume_requests.items[i]))
             kb_vec_remove(&status->volume_requests, i);
+    vm_update_memory_dump(pass);
     if (vm_first_request_is_done(pass->vm, pass->vmi))
         kb_vec_remove(&status->state_change_requests, 0);
 }
@@ -207,12 +190,14 @@ int vm_update_status(struct vm_pass *pass, struct kube_error *reterr)
         status->run_strategy = strategy ? strategy : "";
     trim_requests(pass);
     vm_sync_start_failure(pass);
+    vm_update_volume_migration(pass->arena, pass->vm, pass->vmi); /* before the VMI's conditions are copied */
     sync_ready_condition(pass);
     sync_failure_condition(pass);
     sync_vmi_conditions(pass);
     vm_sync_volume_snapshot_statuses(pass);
     struct vm_facts facts = find_facts(pass);
     status->printable_status = vm_printable_status(pass->vm, pass->vmi, &facts);
+    vm_sync_tracking_state(pass);
     const void *answer = pass->stored;
     if (kube_update_status(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr) < 0)
         return kube_error_wrap(reterr, "updating the status");

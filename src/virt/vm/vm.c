@@ -10,12 +10,13 @@
  * One pass:
  *
  *     adopt -> deletion or finalizer -> generations -> DataVolumes -> run strategy (start, stop)
- *           -> firmware UUID, metadata -> write the VM if it changed -> status
+ *           -> firmware UUID, volumes, metadata, live updates -> write the VM if it changed -> status
  *
  * The VM is written at most twice: what is outside of status once, status once.
  */
 #include "base/log.h"
 #include "base/strings.h"
+#include "virt/conditions.h"
 #include "virt/names.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
@@ -69,6 +70,34 @@ int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
     pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
     pass->vm->status = kept;
     return 0;
+}
+
+int vm_patch_vmi(struct vm_pass *pass, const struct kv_vmi *after, const char *const *members, size_t n,
+                 struct kube_error *reterr)
+{
+    struct kube_json_patch patch = kube_json_patch_new(pass->req);
+    bool changed = false;
+    for (size_t i = 0; i < n; i++)
+        changed |= kube_json_patch_member(&patch, &kv_vmi_type, pass->vmi, after, members[i], true);
+    if (!changed)
+        return 0;
+    const void *answer;
+    if (kube_patch(pass->req, &kv_vmi_type, pass->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(&patch), &answer,
+                   reterr) < 0)
+        return -1;
+    pass->vmi = answer;
+    return 0;
+}
+
+void vm_require_restart(struct vm_pass *pass, const char *message)
+{
+    const struct kv_vm_condition *before = virt_vm_condition(pass->stored, VM_CONDITION_RESTART_REQUIRED);
+    bool known = before && kb_streq(before->status, VIRT_TRUE) && kb_streq(before->message, message);
+    struct kv_vm_condition condition = {.type = VM_CONDITION_RESTART_REQUIRED,
+                                        .status = VIRT_TRUE,
+                                        .message = message,
+                                        .last_transition_time = kube_now_text(pass->req)};
+    virt_vm_set_condition(pass->arena, pass->vm, known ? before : &condition);
 }
 
 static void stamp(struct vm_pass *pass)
@@ -125,17 +154,66 @@ static int sync_data_volumes_early(struct vm_pass *pass, const char *strategy)
     return ready || kb_streq(strategy, VM_HALTED) ? VM_NEXT : VM_END;
 }
 
-/* What a VM gets beside its VMI. */
-static int sync_rest(struct vm_pass *pass, struct kube_error *reterr)
+static int sync_firmware(struct vm_pass *pass, struct kube_error *reterr)
 {
-    vm_persist_firmware_uuid(pass);
-    struct kube_error error = {0};
-    if (vm_sync_metadata_to_vmi(pass, &error) < 0)
-        return vm_fail(pass, VM_REASON_METADATA_FAILED,
-                       "Error encountered while handling annotation and labels sync request: %s", error.message);
-    vm_sync_pci_topology(pass);
     (void)reterr;
+    vm_persist_firmware_uuid(pass);
+    return 0;
+}
+
+static int sync_topology(struct vm_pass *pass, struct kube_error *reterr)
+{
+    (void)reterr;
+    vm_sync_pci_topology(pass);
+    return 0;
+}
+
+/* What a VM gets beside its VMI, in this order. A step that fails ends the pass, and tells why in the condition
+ * Failure. */
+struct step {
+    int (*sync)(struct vm_pass *pass, struct kube_error *reterr);
+    const char *reason, *what;
+};
+static const struct step steps[] = {
+    {sync_firmware, VM_REASON_FIRMWARE_FAILED, ""},
+    {vm_sync_volume_requests, VM_REASON_HOTPLUG_FAILED, "Error encountered while handling volume hotplug requests"},
+    {vm_sync_declared_volumes, VM_REASON_HOTPLUG_FAILED,
+     "Error encountered while handling declarative hotplug volumes"},
+    {vm_sync_memory_dump, VM_REASON_MEMORY_DUMP_FAILED, "Error encountered while handling memory dump request"},
+    {vm_sync_metadata_to_vmi, VM_REASON_METADATA_FAILED,
+     "Error encountered while handling annotation and labels sync request"},
+    {sync_topology, VM_REASON_METADATA_FAILED, ""},
+};
+/* Changes of a running VMI: only with the rollout strategy LiveUpdate, and when no restart is required anyway. */
+static const struct step live_steps[] = {
+    {vm_sync_receiver_volumes, VM_REASON_VOLUMES_FAILED,
+     "error encountered while handling wait as receiver volume migration requests"},
+    {vm_sync_volume_update, VM_REASON_VOLUMES_FAILED, "error encountered while handling volumes update requests"},
+};
+
+static int take_steps(struct vm_pass *pass, const struct step *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct kube_error error = {0};
+        if (list[i].sync(pass, &error) < 0)
+            return vm_fail(pass, list[i].reason, "%s: %s", list[i].what, error.message);
+    }
     return VM_NEXT;
+}
+
+static bool updates_live(const struct vm_pass *pass)
+{
+    const char *strategy = pass->config->spec->vm_rollout_strategy;
+    return (!strategy || kb_streq(strategy, "LiveUpdate")) &&
+           !virt_vm_condition(pass->vm, VM_CONDITION_RESTART_REQUIRED);
+}
+
+static int sync_rest(struct vm_pass *pass)
+{
+    int status = take_steps(pass, steps, KB_ARRAY_LEN(steps));
+    if (status != VM_NEXT || !updates_live(pass))
+        return status;
+    return take_steps(pass, live_steps, KB_ARRAY_LEN(live_steps));
 }
 
 static int sync(struct vm_pass *pass, struct kube_error *reterr)
@@ -156,7 +234,7 @@ static int sync(struct vm_pass *pass, struct kube_error *reterr)
         status = vm_sync_run_strategy(pass, strategy, reterr);
     if (status != VM_NEXT || !vm_expectations_met(pass))
         return status;
-    return sync_rest(pass, reterr);
+    return sync_rest(pass);
 }
 
 static int finish(struct vm_pass *pass, struct kube_error *reterr)

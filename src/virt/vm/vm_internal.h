@@ -49,6 +49,12 @@ void vm_event(struct vm_pass *pass, const char *type, const char *reason, const 
 
 /* Writes what differs outside of status, if anything does; the working copy keeps its status. */
 int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr);
+/* Patches the members of pass->vmi that differ in `after`, each with a test of its old value; pass->vmi becomes the
+ * answer. */
+int vm_patch_vmi(struct vm_pass *pass, const struct kv_vmi *after, const char *const *members, size_t n,
+                 struct kube_error *reterr);
+/* Sets the condition RestartRequired; one with this message keeps its time. */
+void vm_require_restart(struct vm_pass *pass, const char *message);
 
 /* ---- requests.c: pure ---- */
 
@@ -99,6 +105,51 @@ int vm_adopt(struct vm_pass *pass, const struct api_type *type, const void *obje
 int vm_resolve_clone_source(struct vm_pass *pass, struct cdi_data_volume *dv, struct kube_error *reterr);
 /* May the VM's service account clone what the resolved DataVolume clones? Tells of a missing source by an event. */
 int vm_check_clone(struct vm_pass *pass, const struct cdi_data_volume *dv, struct kube_error *reterr);
+
+/* ---- volume_requests.c, volume_hotplug.c, memory_dump.c ---- */
+
+const struct kv_volume *vm_find_volume(const struct kv_vmi_spec *spec, const char *name); /* or NULL */
+const struct kv_disk *vm_find_disk(const struct kv_vmi_spec *spec, const char *name);
+void vm_remove_volume(struct kv_vmi_spec *spec, const char *name);
+
+int vm_sync_volume_requests(struct vm_pass *pass, struct kube_error *reterr);
+int vm_sync_declared_volumes(struct vm_pass *pass, struct kube_error *reterr);
+/* Gives the VMI the hotpluggable volumes and their disks that the template has: pure. */
+void vm_declare_volumes(struct kb_arena *arena, const struct kv_vmi_spec *template, struct kv_vmi *vmi);
+
+int vm_sync_memory_dump(struct vm_pass *pass, struct kube_error *reterr);
+/* The next phase of the request; false: the request is done and goes. Pure. */
+bool vm_next_memory_dump(const struct kv_vmi_spec *template, const struct kv_vmi *vmi,
+                         struct kv_vm_memory_dump_request *request);
+void vm_update_memory_dump(struct vm_pass *pass);
+/* A dump that is past InProgress is not made again by the next start. */
+void vm_drop_done_memory_dump(const struct kv_vm *vm, struct kv_vmi_spec *spec);
+
+/* ---- changed_blocks.c ---- */
+
+/* The next state. `vmi_state` NULL: no VMI; return NULL: no state at all. Pure. */
+const char *vm_tracking_state(bool gate, bool wanted, const char *state, const char *vmi_state);
+void vm_sync_tracking_state(struct vm_pass *pass);
+/* The state that a VMI is started with. */
+void vm_start_tracking(struct vm_pass *pass, struct kv_vmi *vmi);
+
+/* ---- volume_migration.c, volume_migration_rules.c ---- */
+
+int vm_sync_volume_update(struct vm_pass *pass, struct kube_error *reterr);
+int vm_sync_receiver_volumes(struct vm_pass *pass, struct kube_error *reterr);
+/* status.volumeUpdateState and the conditions that go with it: pure. */
+void vm_update_volume_migration(struct kb_arena *arena, struct kv_vm *vm, const struct kv_vmi *vmi);
+
+/* The template has other claims for volumes that are being moved. */
+bool vm_moves_changed(const struct kv_vmi_spec *template, const struct kv_vmi *vmi);
+/* It has exactly the claims from before the move. */
+bool vm_moves_reverted(const struct kv_vmi_spec *template, const struct kv_vmi *vmi);
+/* Why the volumes with new claims can't be moved; NULL: they can. *ret_missing: a target is not there (yet), and which;
+ * then NULL is returned. */
+const char *vm_refuse_moves(struct vm_pass *pass, const char **ret_missing);
+/* Why a VMI can't be migrated together with these volumes; NULL: it can. Pure. */
+const char *vm_refuse_storage_migration(struct kb_arena *arena, const struct kv_vmi *vmi,
+                                        const struct kv_storage_migrated_volume_info_list *list);
 
 /* ---- firmware.c, metadata.c ---- */
 

@@ -17,11 +17,23 @@
 #define VM_REASON_SOURCE_UNAVAILABLE "SourcePVCNotAvailabe" /* spelt so */
 #define VM_REASON_METADATA_FAILED    "AnnotationsLabelsChangeError"
 #define VM_REASON_FIRMWARE_FAILED    "FirmwareUUIDError"
+#define VM_REASON_HOTPLUG_FAILED     "HotPlugVolumeError"
+#define VM_REASON_MEMORY_DUMP_FAILED "MemoryDumpError"
+#define VM_REASON_VOLUMES_FAILED     "VolumesUpdateError"
+#define VM_REASON_CLAIM_UNBOUND      "ClaimCannotBind" /* not of the reference, which says nothing */
 
 #define VM_CONDITION_READY            "Ready"
 #define VM_CONDITION_FAILURE          "Failure"
 #define VM_CONDITION_RESTART_REQUIRED "RestartRequired"
 #define VM_CONDITION_MANUAL_RECOVERY  "ManualRecoveryRequired"
+/* Of VMIs; they stand on the VM, too. */
+#define VM_CONDITION_VOLUMES_CHANGE        "VolumesChange"
+#define VM_REASON_VOLUMES_CHANGE_CANCELLED "VolumesChangeCancellation"
+#define VM_CONDITION_STORAGE_MIGRATABLE    "StorageLiveMigratable"
+
+/* spec.updateVolumesStrategy */
+#define VM_MIGRATE_VOLUMES "Migration"
+#define VM_REPLACE_VOLUMES "Replacement"
 
 /* Run strategies: staging/src/kubevirt.io/api/core/v1/types.go */
 #define VM_ALWAYS           "Always"
