@@ -5,6 +5,8 @@
 #ifndef VIRT_NAMES_H
 #define VIRT_NAMES_H
 
+#include <stddef.h>
+
 #define VIRT_LABEL_APP              "kubevirt.io"
 #define VIRT_LABEL_CREATED_BY       "kubevirt.io/created-by"
 #define VIRT_LABEL_NODE_NAME        "kubevirt.io/nodeName"
@@ -39,5 +41,11 @@
 #define VIRT_API_VERSION   "v1" /* in both observed-api-version annotations */
 
 #define VIRT_NON_ROOT_USER 107 /* "qemu" in the launcher image */
+
+/* "BASE-SUFFIX"; too long: the base is cut and its hash put in between, or (with a long suffix) the suffix is dropped.
+ * As the reference's GetName of openshift/library-go. */
+struct kb_arena;
+#define VIRT_MAX_NAME 63 /* a DNS label */
+const char *virt_joined_name(struct kb_arena *arena, const char *base, const char *suffix, size_t max);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Changed block tracking of a VM: wanted when the cluster's selectors choose the VM (by its labels, or its namespace's),
- * and switched on or off by starting a VMI anew. status.changedBlockTracking.state tells how far that is.
+ * Changed block tracking of a VM: wanted when the cluster's selectors choose the VM (by its labels, or its
+ * namespace's), and switched on or off by starting a VMI anew. status.changedBlockTracking.state tells how far that is.
  *
  *     gate  wanted  VMI                         state
  *     on    yes     none                        Initializing; Enabled stays
@@ -119,9 +119,9 @@ void vm_start_tracking(struct vm_pass *pass, struct kv_vmi *vmi)
 {
     if (!virt_gate(pass->config, VIRT_GATE_INCREMENTAL_BACKUP))
         return;
-    const char *state = is_wanted(pass)                                                      ? INITIALIZING
+    const char *state = is_wanted(pass)                                                   ? INITIALIZING
                         : kb_streq(state_of(pass->vm->status.changed_block_tracking), "") ? NULL
-                                                                                             : DISABLED;
+                                                                                          : DISABLED;
     if (!state)
         return;
     vmi->status.changed_block_tracking = kb_arena_one(pass->arena, struct kv_changed_block_tracking_status);

@@ -56,7 +56,7 @@ int vm_resolve_clone_source(struct vm_pass *pass, struct cdi_data_volume *dv, st
     const struct cdi_data_volume_source_ref *ref = dv->spec.source_ref;
     if (ref && kb_streq(ref->kind, "DataSource")) {
         if (ref->namespace)
-            namespace = ref->namespace;
+        namespace = ref->namespace;
         const struct cdi_data_source *found;
         if (find_data_source(pass, namespace, ref->name, &found, reterr) < 0)
             return -1;
@@ -149,10 +149,9 @@ static int authorize(struct vm_pass *pass, const struct cdi_data_volume *dv, con
     if (allowed || api_map_has(&dv->metadata.annotations, PREPOPULATED) ||
         api_map_has(&dv->metadata.annotations, CHECK_STATIC_VOLUME))
         return 0;
-    return kube_error_set(
-        reterr, KUBE_ERROR_INVALID,
-        "User system:serviceaccount:%s:%s has insufficient permissions in clone source namespace %s",
-        pass->vm->metadata.namespace, account, source->namespace);
+    return kube_error_set(reterr, KUBE_ERROR_INVALID,
+                          "User system:serviceaccount:%s:%s has insufficient permissions in clone source namespace %s",
+                          pass->vm->metadata.namespace, account, source->namespace);
 }
 
 static struct source source_of(const struct cdi_data_volume *dv)

@@ -54,6 +54,11 @@ bool vm_first_request_is_done(const struct kv_vm *vm, const struct kv_vmi *vmi)
     return false;
 }
 
+bool vm_starts_again(const struct kv_vm *vm)
+{
+    return vm_has_start_request(vm) || !kb_streq(vm->status.run_strategy, VM_RERUN_ON_FAILURE);
+}
+
 bool vm_is_set_to_start(const struct kv_vm *vm, const struct kv_vmi *vmi)
 {
     const char *error, *strategy = vm_run_strategy(vm, &error);
@@ -63,8 +68,11 @@ bool vm_is_set_to_start(const struct kv_vm *vm, const struct kv_vmi *vmi)
         return true;
     if (kb_streq(strategy, VM_MANUAL))
         return vmi ? !vm_has_stop_request_for(vm, vmi) : vm_has_start_request(vm);
-    if (kb_streq(strategy, VM_RERUN_ON_FAILURE))
-        return !vmi || !kb_streq(vmi->status.phase, "Succeeded");
+    if (kb_streq(strategy, VM_RERUN_ON_FAILURE)) {
+        /* Once it was stopped it stays so, whatever its volumes do; the reference takes every VM without a VMI for one
+         * that starts. */
+        return vmi ? !kb_streq(vmi->status.phase, "Succeeded") : vm_starts_again(vm);
+    }
     return kb_streq(strategy, VM_ONCE) && !vmi;
 }
 

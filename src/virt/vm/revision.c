@@ -5,8 +5,10 @@
  */
 #include "base/strings.h"
 #include "base/vec.h"
+#include "virt/conditions.h"
 #include "virt/names.h"
 #include "virt/vm/vm_internal.h"
+#include "virt/vm/words.h"
 
 #define REVISION_PREFIX "revision-start-vm-"
 
@@ -179,6 +181,8 @@ int vm_sync_generations(struct vm_pass *pass, struct kube_error *reterr)
         if (annotate_generation(pass, generation, reterr) < 0)
             return -1;
     }
+    if (pass->settled && !virt_vm_condition(pass->vm, VM_CONDITION_RESTART_REQUIRED))
+        generation = pass->stored->metadata.generation; /* changed live: the annotation still tells of the start */
     pass->vm->status.observed_generation = generation;
     pass->vm->status.desired_generation = pass->stored->metadata.generation;
     return 0;

@@ -86,9 +86,7 @@ static int rerun_on_failure(struct vm_pass *pass, struct kube_error *reterr)
 {
     const struct kv_vmi *vmi = pass->vmi;
     if (!vmi) {
-        if (!vm_has_start_request(pass->vm) && kb_streq(pass->vm->status.run_strategy, VM_RERUN_ON_FAILURE))
-            return VM_NEXT;
-        return start_after_backoff(pass);
+        return vm_starts_again(pass->vm) ? start_after_backoff(pass) : VM_NEXT;
     }
     if (api_is_being_deleted(&vmi->metadata) || !(vmi_is_final(vmi) || vm_has_stop_request_for(pass->vm, vmi)))
         return VM_NEXT;

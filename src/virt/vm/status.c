@@ -6,7 +6,6 @@
 #include "base/vec.h"
 #include "virt/conditions.h"
 #include "virt/names.h"
-#include "virt/storage/volumes.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
 
@@ -51,7 +50,8 @@ static void sync_failure_condition(struct vm_pass *pass)
 
 static bool is_of_vm_alone(const char *type)
 {
-    static const char *const own[] = {VM_CONDITION_READY, VM_CONDITION_FAILURE, VM_CONDITION_RESTART_REQUIRED};
+    static const char *const own[] = {VM_CONDITION_READY, VM_CONDITION_FAILURE, VM_CONDITION_RESTART_REQUIRED,
+                                      VM_CONDITION_CLAIMS_UNBOUND};
     return kb_in_list(type, own, KB_ARRAY_LEN(own));
 }
 
@@ -110,24 +110,13 @@ static bool is_provisioning(const struct cdi_data_volume *dv)
     return (bound && kb_streq(bound->status, VIRT_TRUE)) || !kb_streq(dv->status.phase, "WaitForFirstConsumer");
 }
 
-static bool has_unbound_claim(struct vm_pass *pass)
-{
-    api_list_foreach (volume, &pass->vm->spec.template->spec.volumes) {
-        const char *claim = virt_volume_claim(volume);
-        const struct core_pvc *pvc = *claim ? virt_claim(pass->req, pass->vm->metadata.namespace, claim) : NULL;
-        if (pvc && !kb_streq(pvc->status.phase, "Bound"))
-            return true;
-    }
-    return false;
-}
-
-static struct vm_facts find_facts(struct vm_pass *pass)
+static struct vm_facts find_facts(struct vm_pass *pass, bool unbound)
 {
     struct kube_expectations *vmis = pass->controller->vmis;
     struct vm_facts facts = {
         .start_expected = kube_creations_expected(vmis, pass->key),
         .stop_expected = kube_deletions_expected(vmis, pass->key),
-        .unbound_claim = has_unbound_claim(pass),
+        .unbound_claim = unbound,
         .now_ns = kube_now(pass->req),
     };
     api_list_foreach (volume, &pass->vm->spec.template->spec.volumes) {
@@ -194,10 +183,12 @@ int vm_update_status(struct vm_pass *pass, struct kube_error *reterr)
     sync_ready_condition(pass);
     sync_failure_condition(pass);
     sync_vmi_conditions(pass);
-    vm_sync_volume_snapshot_statuses(pass);
-    struct vm_facts facts = find_facts(pass);
+    const struct core_pvc *unbound = vm_unbound_claim(pass);
+    vm_explain_unbound_claim(pass, vm_is_set_to_start(pass->vm, pass->vmi) ? unbound : NULL);
+    struct vm_facts facts = find_facts(pass, unbound);
     status->printable_status = vm_printable_status(pass->vm, pass->vmi, &facts);
     vm_sync_tracking_state(pass);
+    vm_sync_volume_snapshot_statuses(pass);
     const void *answer = pass->stored;
     if (kube_update_status(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr) < 0)
         return kube_error_wrap(reterr, "updating the status");

@@ -211,9 +211,10 @@ static bool updates_live(const struct vm_pass *pass)
 static int sync_rest(struct vm_pass *pass)
 {
     int status = take_steps(pass, steps, KB_ARRAY_LEN(steps));
-    if (status != VM_NEXT || !updates_live(pass))
-        return status;
-    return take_steps(pass, live_steps, KB_ARRAY_LEN(live_steps));
+    if (status == VM_NEXT && updates_live(pass))
+        status = take_steps(pass, live_steps, KB_ARRAY_LEN(live_steps));
+    pass->settled = status == VM_NEXT;
+    return status;
 }
 
 static int sync(struct vm_pass *pass, struct kube_error *reterr)
@@ -237,10 +238,28 @@ static int sync(struct vm_pass *pass, struct kube_error *reterr)
     return sync_rest(pass);
 }
 
+/* A VM that the API server refuses is told of in its status; what was to be changed is forgotten. A conflict is none:
+ * the next pass has the newer VM. */
+static int write_spec_or_tell(struct vm_pass *pass, struct kube_error *reterr)
+{
+    if (vm_write_spec(pass, reterr) == 0)
+        return 0;
+    if (reterr->kind != KUBE_ERROR_API || kube_error_is_conflict(reterr) || kube_error_is_not_found(reterr))
+        return kube_error_wrap(reterr, "updating the VirtualMachine");
+    vm_fail(pass, VM_REASON_UPDATE_FAILED,
+            "Error encountered when trying to update vm according to add volume and/or memory dump requests: %s",
+            reterr->message);
+    struct kv_vm_status kept = pass->vm->status;
+    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
+    pass->vm->status = kept;
+    pass->settled = false;
+    return 0;
+}
+
 static int finish(struct vm_pass *pass, struct kube_error *reterr)
 {
-    if (vm_write_spec(pass, reterr) < 0)
-        return kube_error_wrap(reterr, "updating the VirtualMachine");
+    if (write_spec_or_tell(pass, reterr) < 0)
+        return -1;
     if (vm_update_status(pass, reterr) < 0)
         return -1;
     if (pass->failure.reason)
@@ -340,14 +359,21 @@ static void map_data_volume(void *self, struct kube_enqueuer *to, const void *be
     enqueue_index(to, VIRT_INDEX_PVC, key_of(to, &dv->metadata));
 }
 
+/* Another phase changes what a VM waits for, another class whether it can be snapshotted; a claim that comes or goes
+ * changes both. The claim of a VM's persistent state names it in a label. */
 static void map_claim(void *self, struct kube_enqueuer *to, const void *before, const void *after)
 {
     (void)self;
-    const struct core_pvc *pvc = after, *old = before;
-    if (!pvc || api_is_being_deleted(&pvc->metadata) || (old && kb_streq(old->status.phase, pvc->status.phase)))
+    const struct core_pvc *old = before, *new = after, *pvc = new ? new : old;
+    if (old && new &&kb_streq(old->status.phase, new->status.phase) &&
+        api_is_being_deleted(&old->metadata) == api_is_being_deleted(&new->metadata) &&
+        kb_streq_null(old->spec.storage_class_name, new->spec.storage_class_name))
         return;
     enqueue_index(to, VIRT_INDEX_DV, key_of(to, &pvc->metadata));
     enqueue_index(to, VIRT_INDEX_PVC, key_of(to, &pvc->metadata));
+    const char *owner = api_map_get(&pvc->metadata.labels, VIRT_LABEL_PERSISTENT_STATE);
+    if (owner)
+        enqueue_vm(to, kube_lookup(kube_enqueuer_request(to), VIRT_VM, pvc->metadata.namespace, owner));
 }
 
 static const struct kube_watch watches[] = {
@@ -355,8 +381,13 @@ static const struct kube_watch watches[] = {
     {VIRT_VMI, map_vmi},
     {VIRT_DATA_VOLUME, map_data_volume},
     {VIRT_PVC, map_claim},
+    {VIRT_STORAGE_CLASS, vm_map_storage_class},
+    {VIRT_STORAGE_PROFILE, vm_map_storage_profile},
+    {VIRT_VOLUME_SNAPSHOT_CLASS, vm_map_snapshot_class},
+    {VIRT_KUBEVIRT, vm_map_kubevirt},
+    {VIRT_NAMESPACE, vm_map_namespace},
 };
-static const int needs[] = {VIRT_CONTROLLER_REVISION, VIRT_NAMESPACE, VIRT_STORAGE_CLASS};
+static const int needs[] = {VIRT_CONTROLLER_REVISION, VIRT_DATA_SOURCE};
 
 static const struct kube_controller definition = {
     .name = "vm",

@@ -37,6 +37,7 @@ struct vm_pass {
     struct kv_vm *vm;           /* the working copy: what it should be */
     const struct kv_vmi *vmi;   /* of the VM's name and owned by it, or NULL */
     struct vm_failure failure;
+    bool settled; /* every step was taken: VMI and VM agree, unless a restart is required */
 };
 
 enum { VM_NEXT = 0, VM_END = 1 };
@@ -65,6 +66,8 @@ bool vm_has_start_paused_request(const struct kv_vm *vm);
 bool vm_has_stop_request_for(const struct kv_vm *vm, const struct kv_vmi *vmi);
 /* The first request has been done, or can't be done any more. */
 bool vm_first_request_is_done(const struct kv_vm *vm, const struct kv_vmi *vmi);
+/* RerunOnFailure, without a VMI: it was asked to start, or the strategy is new. */
+bool vm_starts_again(const struct kv_vm *vm);
 bool vm_is_set_to_start(const struct kv_vm *vm, const struct kv_vmi *vmi);
 
 bool vmi_is_final(const struct kv_vmi *vmi);
@@ -174,5 +177,19 @@ const char *vm_printable_status(const struct kv_vm *vm, const struct kv_vmi *vmi
 int64_t vm_start_backoff_left_s(const struct kv_vm *vm, int64_t now_ns);
 void vm_sync_start_failure(struct vm_pass *pass);
 void vm_sync_volume_snapshot_statuses(struct vm_pass *pass);
+
+/* ---- mappings.c: changes that concern many VMs ---- */
+
+void vm_map_storage_class(void *self, struct kube_enqueuer *to, const void *before, const void *after);
+void vm_map_storage_profile(void *self, struct kube_enqueuer *to, const void *before, const void *after);
+void vm_map_snapshot_class(void *self, struct kube_enqueuer *to, const void *before, const void *after);
+void vm_map_kubevirt(void *self, struct kube_enqueuer *to, const void *before, const void *after);
+void vm_map_namespace(void *self, struct kube_enqueuer *to, const void *before, const void *after);
+
+/* ---- unbound_claims.c ---- */
+
+const struct core_pvc *vm_unbound_claim(struct vm_pass *pass); /* the first one; NULL: all that there are are bound */
+/* Sets the condition ClaimsUnbound when the claim can't be bound, or takes long; NULL removes it. */
+void vm_explain_unbound_claim(struct vm_pass *pass, const struct core_pvc *pvc);
 
 #endif

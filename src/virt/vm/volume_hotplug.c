@@ -6,8 +6,8 @@
  *     in the VMI only          removed, with its disk unless the template still has that
  *     in both, but different   removed first; the rule above adds it again
  *
- * A CD-ROM drive stays when its medium goes or is changed. Volumes that are not hotpluggable are no matter of this file.
- * Source: the reference's pkg/storage/hotplug/hotplug.go.
+ * A CD-ROM drive stays when its medium goes or is changed. Volumes that are not hotpluggable are no matter of this
+ * file. Source: the reference's pkg/storage/hotplug/hotplug.go.
  */
 #include "base/strings.h"
 #include "base/vec.h"
@@ -84,8 +84,9 @@ static bool applies(const struct vm_pass *pass)
 {
     const char *strategy = pass->vm->spec.update_volumes_strategy;
     return virt_gate(pass->config, VIRT_GATE_DECLARATIVE_HOTPLUG_VOLUMES) &&
-           !virt_gate(pass->config, VIRT_GATE_HOTPLUG_VOLUMES) && !(strategy && kb_streq(strategy, VM_MIGRATE_VOLUMES)) &&
-           pass->vmi && kb_streq(pass->vmi->status.phase, "Running");
+           !virt_gate(pass->config, VIRT_GATE_HOTPLUG_VOLUMES) &&
+           !(strategy && kb_streq(strategy, VM_MIGRATE_VOLUMES)) && pass->vmi &&
+           kb_streq(pass->vmi->status.phase, "Running");
 }
 
 int vm_sync_declared_volumes(struct vm_pass *pass, struct kube_error *reterr)

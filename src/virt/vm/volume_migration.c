@@ -5,10 +5,10 @@
  *     changed claims valid -> VMI: status.migratedVolumes (from, to) and the new claims in spec.volumes, in one patch;
  *                             VM: status.volumeUpdateState. The VMI controller then sets VolumesChange, and the
  *                             workload updater migrates.
- *     target missing       -> VMI: VolumesChange False, which says what is missing; its creation brings the VM back here
- *     can't be migrated    -> VM: RestartRequired
- *     put back meanwhile   -> VMI: old claims, VolumesChange False / VolumesChangeCancellation
- *     VMI lost meanwhile   -> VM: ManualRecoveryRequired, until the old claims are put back: data may be on either side
+ *     target missing       -> VMI: VolumesChange False, which says what is missing; its creation brings the VM back
+ * here can't be migrated    -> VM: RestartRequired put back meanwhile   -> VMI: old claims, VolumesChange False /
+ * VolumesChangeCancellation VMI lost meanwhile   -> VM: ManualRecoveryRequired, until the old claims are put back: data
+ * may be on either side
  *
  * What may move is decided in volume_migration_rules.c. Source: the reference's watch/volume-migration, and
  * handleVolumeUpdateRequest and syncVolumeMigration of watch/vm/vm.go.

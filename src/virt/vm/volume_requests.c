@@ -49,8 +49,7 @@ static void add_volume(struct kb_arena *arena, struct kv_vmi_spec *spec, const s
     struct kv_volume *volume = kb_vec_push(arena, &spec->volumes);
     volume->name = options->name;
     if (source->persistent_volume_claim) {
-        volume->persistent_volume_claim =
-            api_clone(arena, &kv_pvc_volume_source_type, source->persistent_volume_claim);
+        volume->persistent_volume_claim = api_clone(arena, &kv_pvc_volume_source_type, source->persistent_volume_claim);
         volume->persistent_volume_claim->hotpluggable = true;
     } else if (source->data_volume) {
         volume->data_volume = api_clone(arena, &kv_data_volume_source_type, source->data_volume);

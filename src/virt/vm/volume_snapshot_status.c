@@ -7,9 +7,10 @@
 #include "api/types/volumesnapshot.h"
 #include "base/strings.h"
 #include "base/vec.h"
+#include "virt/names.h"
+#include "virt/storage/backend_storage.h"
 #include "virt/vm/vm_internal.h"
-
-#define DEFAULT_CLASS_ANNOTATION "snapshot.storage.kubernetes.io/is-default-class"
+#include "virt/vm/words.h"
 
 /* NULL: there is no such claim yet. "": the claim names no class. */
 static const char *class_of_claim(struct vm_pass *pass, const char *name)
@@ -64,7 +65,7 @@ static const char *class_of_provisioner(struct vm_pass *pass, const char *provis
             continue;
         (*ret_matches)++;
         found = class->metadata.name;
-        if (!standard && api_map_has(&class->metadata.annotations, DEFAULT_CLASS_ANNOTATION))
+        if (!standard && api_map_has(&class->metadata.annotations, VM_DEFAULT_SNAPSHOT_CLASS))
             standard = found;
     }
     return *ret_matches > 1 ? standard : found;
@@ -98,15 +99,58 @@ static const char *reason_against(struct vm_pass *pass, const struct kv_volume *
     return class ? refusal(pass, class, volume->name) : "PVC not found";
 }
 
+static void judge(struct vm_pass *pass, const struct kv_volume *volume, struct kv_volume_snapshot_status_list *ret)
+{
+    const char *reason = reason_against(pass, volume);
+    struct kv_volume_snapshot_status *status = kb_vec_push(pass->arena, ret);
+    status->name = volume->name;
+    status->enabled = !reason;
+    status->reason = reason ? reason : "";
+}
+
+/* The claim with the VM's persistent state is a volume, too, under a name of its own. */
+static void judge_backend(struct vm_pass *pass, struct kv_volume_snapshot_status_list *ret)
+{
+    const struct kv_vm *vm = pass->vm;
+    struct kv_vmi vmi = {.metadata = {.name = vm->metadata.name, .namespace = vm->metadata.namespace},
+                         .spec = vm->spec.template->spec,
+                         .status.changed_block_tracking = vm->status.changed_block_tracking};
+    const struct core_pvc *claim = virt_vmi_needs_backend_storage(&vmi) ? virt_backend_claim(pass->req, &vmi) : NULL;
+    if (!claim)
+        return;
+    struct kv_pvc_volume_source source = {.claim_name = claim->metadata.name};
+    struct kv_volume volume = {
+        .name = virt_joined_name(pass->arena, VIRT_LABEL_PERSISTENT_STATE, vm->metadata.name, VIRT_MAX_NAME),
+        .persistent_volume_claim = &source,
+    };
+    judge(pass, &volume, ret);
+}
+
+static bool is_among(const struct kv_volume_snapshot_status *status, const struct kv_volume_snapshot_status_list *list)
+{
+    api_list_foreach (other, list)
+        if (api_equal(&kv_volume_snapshot_status_type, status, other))
+            return true;
+    return false;
+}
+
+/* The same statuses in another order tell nothing new. */
+static bool is_permuted(const struct kv_volume_snapshot_status_list *a, const struct kv_volume_snapshot_status_list *b)
+{
+    if (a->n != b->n)
+        return false;
+    api_list_foreach (status, a)
+        if (!is_among(status, b))
+            return false;
+    return true;
+}
+
 void vm_sync_volume_snapshot_statuses(struct vm_pass *pass)
 {
     struct kv_volume_snapshot_status_list statuses = {0};
-    api_list_foreach (volume, &pass->vm->spec.template->spec.volumes) {
-        const char *reason = reason_against(pass, volume);
-        struct kv_volume_snapshot_status *status = kb_vec_push(pass->arena, &statuses);
-        status->name = volume->name;
-        status->enabled = !reason;
-        status->reason = reason ? reason : "";
-    }
-    pass->vm->status.volume_snapshot_statuses = statuses;
+    api_list_foreach (volume, &pass->vm->spec.template->spec.volumes)
+        judge(pass, volume, &statuses);
+    judge_backend(pass, &statuses);
+    if (!is_permuted(&statuses, &pass->vm->status.volume_snapshot_statuses))
+        pass->vm->status.volume_snapshot_statuses = statuses;
 }

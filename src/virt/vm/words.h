@@ -20,12 +20,12 @@
 #define VM_REASON_HOTPLUG_FAILED     "HotPlugVolumeError"
 #define VM_REASON_MEMORY_DUMP_FAILED "MemoryDumpError"
 #define VM_REASON_VOLUMES_FAILED     "VolumesUpdateError"
-#define VM_REASON_CLAIM_UNBOUND      "ClaimCannotBind" /* not of the reference, which says nothing */
 
 #define VM_CONDITION_READY            "Ready"
 #define VM_CONDITION_FAILURE          "Failure"
 #define VM_CONDITION_RESTART_REQUIRED "RestartRequired"
 #define VM_CONDITION_MANUAL_RECOVERY  "ManualRecoveryRequired"
+#define VM_CONDITION_CLAIMS_UNBOUND   "ClaimsUnbound" /* not in the reference, which says nothing */
 /* Of VMIs; they stand on the VM, too. */
 #define VM_CONDITION_VOLUMES_CHANGE        "VolumesChange"
 #define VM_REASON_VOLUMES_CHANGE_CANCELLED "VolumesChangeCancellation"
@@ -34,6 +34,9 @@
 /* spec.updateVolumesStrategy */
 #define VM_MIGRATE_VOLUMES "Migration"
 #define VM_REPLACE_VOLUMES "Replacement"
+
+/* On the VolumeSnapshotClass that counts among several of one driver. */
+#define VM_DEFAULT_SNAPSHOT_CLASS "snapshot.storage.kubernetes.io/is-default-class"
 
 /* Run strategies: staging/src/kubevirt.io/api/core/v1/types.go */
 #define VM_ALWAYS           "Always"
