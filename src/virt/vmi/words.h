@@ -78,8 +78,9 @@
 #define VMI_TRANSPORT_UNIX "Unix" /* status.migrationTransport */
 
 /* ---- times ---- */
-#define VMI_NETWORK_GRACE_NS (15 * KB_NS_PER_S) /* a network change waits so long for who can do it without migration  \
-                                                 */
+#define VMI_NETWORK_GRACE_NS                                                                                           \
+    (15 * KB_NS_PER_S) /* a network change waits so long for who can do it without migration                           \
+                        */
 #define VMI_NETWORK_RECHECK_NS       (10 * KB_NS_PER_S)
 #define VMI_DELETION_PATIENCE_NS     (10 * KB_NS_PER_S) /* until a deletion that no event confirmed is asked for again */
 #define VMI_UNSEEN_POD_RECHECK_NS    (5 * KB_NS_PER_S)  /* the server has a Pod that the cache lacks */
