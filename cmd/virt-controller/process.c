@@ -163,6 +163,7 @@ static void add_informers(struct process *process)
 static void add_controllers(struct process *process)
 {
     virt_vm_controller_add(&process->context, (int)process->options->vm_threads);
+    virt_vmi_controller_add(&process->context, (int)process->options->vmi_threads);
 }
 
 /* The caches without which nothing can be decided; waits for the API server as long as it takes. */

@@ -7,6 +7,7 @@
 #include "api/meta.h"
 #include "base/strings.h"
 #include "virt/names.h"
+#include "virt/network/validation.h"
 #include "virt/topology.h"
 
 enum { QEMU_TIMEOUT_JITTER_S = 120 };
@@ -109,6 +110,13 @@ static int render(struct vmi_pass *p, bool temporary, const char *backend_claim,
     return vmi_wait(p, VMI_FAILED_PVC_NOT_FOUND, "failed to render launch manifest: %s", error.message);
 }
 
+static int validate_networks(struct vmi_pass *p)
+{
+    const char *problems = virt_network_problems(p->arena, "spec", &p->vmi->spec);
+
+    return problems ? vmi_fail(p, VMI_FAILED_VALIDATION, "failed create validation: %s", problems) : 0;
+}
+
 static int tell_creation_failed(struct vmi_pass *p, const struct kube_error *error)
 {
     const struct meta_object_meta *meta = &p->vmi->metadata;
@@ -158,7 +166,7 @@ static int start(struct vmi_pass *p, const struct vmi_storage_state *storage)
     if (is_migrating_elsewhere(p))
         return vmi_fail(p, VMI_FAILED_CREATE, "active migration exists");
     if (vmi_ensure_backend_storage(p, &backend_claim) < 0 || check_container_paths(p) < 0 ||
-        render(p, storage->waits_for_consumer, backend_claim, &pod) < 0)
+        render(p, storage->waits_for_consumer, backend_claim, &pod) < 0 || validate_networks(p) < 0)
         return -1;
     return create_launcher(p, pod);
 }
