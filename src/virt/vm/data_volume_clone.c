@@ -57,7 +57,7 @@ int vm_resolve_clone_source(struct vm_pass *pass, struct cdi_data_volume *dv, st
     if (ref && kb_streq(ref->kind, "DataSource")) {
         if (ref->namespace)
         namespace = ref->namespace;
-        const struct cdi_data_source *found;
+        const struct cdi_data_source *found = NULL;
         if (find_data_source(pass, namespace, ref->name, &found, reterr) < 0)
             return -1;
         take_source(pass, found, &dv->spec);
