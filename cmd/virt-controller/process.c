@@ -162,7 +162,6 @@ static void add_informers(struct process *process)
 
 static void add_controllers(struct process *process)
 {
-    virt_vmi_controller_add(&process->context, (int)process->options->vmi_threads);
     virt_vm_controller_add(&process->context, (int)process->options->vm_threads);
     virt_vmi_controller_add(&process->context, (int)process->options->vmi_threads);
 }

@@ -142,7 +142,6 @@ static void add_resource(struct lab_call *call, yyjson_mut_doc *doc, yyjson_mut_
         return;
     add_list(doc, r, "shortNames", kind->short_names, kind->n_short_names);
     add_list(doc, r, "categories", kind->categories, kind->n_categories);
-    yyjson_mut_obj_add_str(doc, r, "storageVersionHash", kind->singular);
 }
 
 static void add_subresources(struct lab_call *call, yyjson_mut_doc *doc, yyjson_mut_val *list,

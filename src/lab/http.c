@@ -17,6 +17,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -292,13 +293,21 @@ static void end(void *context, struct MHD_Connection *connection, void **request
     kb_arena_free(q->arena);
 }
 
+/* Whether the client hung up: a suspended connection is not looked at by the library. */
+static bool is_abandoned(struct request *q)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd p = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+    return q->suspended && poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLERR | POLLHUP));
+}
+
 /* Lock held. What is due at `now`; returns when something is due next. */
 static int64_t tick(struct lab_http *http, int64_t now)
 {
     int64_t next = INT64_MAX;
     for (struct request *q = http->watches; q; q = q->next) {
         bool due = false;
-        if (now >= q->deadline && !q->ended)
+        if (!q->ended && (now >= q->deadline || is_abandoned(q)))
             due = q->ended = true;
         if (now >= q->next_bookmark) {
             q->next_bookmark = now + BOOKMARK_PERIOD;

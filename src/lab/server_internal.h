@@ -34,7 +34,7 @@ struct lab_server {
     struct lab_resource *resources; /* in the order of their making */
     struct kb_map *by_name;         /* "plural.group" -> resource */
     struct lab_client *clients;
-    bool stopping;
+    atomic_bool stopping; /* set under the lock */
     struct lab_delegate delegates[4];
     size_t n_delegates;
     unsigned next_ip; /* of Services */

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """Tests of virt-lab over HTTP. Usage: test_http.py PROGRAM"""
+import http.client
 import json
+import os
+import pathlib
 import sys
 import threading
+import time
 import unittest
 
 from lab import Lab
@@ -97,6 +101,24 @@ class Http(unittest.TestCase):
         self.ok(201, "POST", self.maps, config_map("last"))
         thread.join(20)
         self.assertEqual(seen, [f"m{i:03}" for i in range(200)] + ["last"])
+
+    def test_an_abandoned_watch_is_given_up(self):
+        before = self.sockets()
+        for _ in range(5):
+            connection = http.client.HTTPConnection(self.lab.url.split("//")[1])
+            connection.request("GET", self.maps + "?watch=1")
+            connection.getresponse()
+            connection.close()
+        for _ in range(100):  # the server looks every second
+            if self.sockets() <= before:
+                return
+            self.ok(200, "GET", "/readyz")
+            time.sleep(0.1)
+        self.fail(f"{self.sockets()} sockets are open, {before} were before")
+
+    def sockets(self):
+        descriptors = pathlib.Path(f"/proc/{self.lab.process.pid}/fd")
+        return sum(1 for d in descriptors.iterdir() if "socket" in os.readlink(d))
 
     def test_initial_events_end_with_a_bookmark(self):
         self.ok(201, "POST", self.maps, config_map("a"))
