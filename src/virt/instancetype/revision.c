@@ -1,0 +1,108 @@
+/*
+ * ControllerRevisions that keep an instance type or a preference for a VM. The name says what is in it: VM, object,
+ * API version, UID and generation; so storing the same state twice is one object.
+ */
+#include "base/strings.h"
+#include "base/vec.h"
+#include "virt/instancetype/internal.h"
+#include "virt/names.h"
+
+/* The object as it is kept: without what belongs to it where it came from. */
+static const char *data_of(struct kb_arena *arena, const struct api_type *type, const void *object)
+{
+    struct api_any *copy = kb_arena_copy(arena, object, type->size);
+    copy->kind = type->resource->kind;
+    copy->api_version = VIRT_INSTANCETYPE_GROUP "/" VIRT_INSTANCETYPE_VERSION;
+    copy->metadata.labels = (struct api_string_map){0};
+    copy->metadata.annotations = (struct api_string_map){0};
+    copy->metadata.finalizers = (struct api_strings){0};
+    copy->metadata.owner_references = (struct meta_owner_reference_list){0};
+    return api_encode_text(arena, type, copy, 0);
+}
+
+struct apps_controller_revision *virt_instancetype_make_revision(struct kb_arena *arena, const struct kv_vm *vm,
+                                                                 const struct api_type *type, const void *object)
+{
+    static const bool yes = true;
+    const struct meta_object_meta *meta = &((const struct api_any *)object)->metadata;
+    const char *generation = kb_arena_printf(arena, "%lld", (long long)meta->generation);
+    struct apps_controller_revision *revision = kb_arena_one(arena, struct apps_controller_revision);
+    revision->api_version = "apps/v1";
+    revision->kind = "ControllerRevision";
+    revision->metadata.namespace = vm->metadata.namespace;
+    revision->metadata.name = kb_arena_printf(arena, "%s-%s-" VIRT_INSTANCETYPE_VERSION "-%s-%s", vm->metadata.name,
+                                              meta->name, meta->uid ? meta->uid : "", generation);
+    *kb_vec_push(arena, &revision->metadata.owner_references) = (struct meta_owner_reference){
+        .api_version = VIRT_GROUP_VERSION,
+        .kind = "VirtualMachine",
+        .name = vm->metadata.name,
+        .uid = vm->metadata.uid,
+        .controller = &yes,
+        .block_owner_deletion = &yes,
+    };
+    struct api_string_map *labels = &revision->metadata.labels;
+    api_map_set(arena, labels, VIRT_LABEL_OBJECT_GENERATION, generation);
+    api_map_set(arena, labels, VIRT_LABEL_OBJECT_KIND, type->resource->kind);
+    api_map_set(arena, labels, VIRT_LABEL_OBJECT_NAME, meta->name);
+    api_map_set(arena, labels, VIRT_LABEL_OBJECT_UID, meta->uid ? meta->uid : "");
+    api_map_set(arena, labels, VIRT_LABEL_OBJECT_VERSION, VIRT_INSTANCETYPE_VERSION);
+    revision->data = data_of(arena, type, object);
+    return revision;
+}
+
+static const struct api_type *kept_type(yyjson_val *data)
+{
+    static const struct api_type *const types[] = {
+        &instancetype_vm_instancetype_type, &instancetype_vm_cluster_instancetype_type,
+        &instancetype_vm_preference_type, &instancetype_vm_cluster_preference_type};
+    const char *version = yyjson_get_str(yyjson_obj_get(data, "apiVersion"));
+    const char *kind = yyjson_get_str(yyjson_obj_get(data, "kind"));
+    if (!version || !kind || !kb_streq(version, VIRT_INSTANCETYPE_GROUP "/" VIRT_INSTANCETYPE_VERSION))
+        return NULL;
+    for (size_t i = 0; i < KB_ARRAY_LEN(types); i++)
+        if (kb_streq(types[i]->resource->kind, kind))
+            return types[i];
+    return NULL;
+}
+
+int virt_instancetype_decode_revision(struct kb_arena *arena, const struct apps_controller_revision *revision,
+                                      const void **ret, const struct api_type **ret_type, struct kube_error *reterr)
+{
+    const char *data = revision->data ? revision->data : "";
+    yyjson_doc *doc;
+    void *object = NULL;
+    if (api_parse(data, strlen(data), &doc, reterr) < 0)
+        return kube_error_wrap(reterr, "failed to decode object in ControllerRevision");
+    const struct api_type *type = kept_type(yyjson_doc_get_root(doc));
+    int status = type ? api_decode_value(arena, type, yyjson_doc_get_root(doc), &object, reterr)
+                      : kube_error_set(reterr, KUBE_ERROR_INVALID, "%s keeps no instance type and no preference",
+                                       revision->metadata.name);
+    yyjson_doc_free(doc);
+    if (status < 0)
+        return kube_error_wrap(reterr, "failed to decode object in ControllerRevision");
+    *ret = object;
+    *ret_type = type;
+    return 0;
+}
+
+int virt_instancetype_compare_revisions(struct kb_arena *arena, const struct apps_controller_revision *a,
+                                        const struct apps_controller_revision *b, struct kube_error *reterr)
+{
+    const struct apps_controller_revision *revisions[] = {a, b};
+    const struct api_type *types[2];
+    const void *objects[2];
+    for (int i = 0; i < 2; i++)
+        if (virt_instancetype_decode_revision(arena, revisions[i], &objects[i], &types[i], reterr) < 0)
+            return -1;
+    const struct api_field *specs[2];
+    const void *values[2];
+    for (int i = 0; i < 2; i++)
+        values[i] = api_field_at(types[i], objects[i], "spec", &specs[i]);
+    return specs[0]->type == specs[1]->type && api_equal(specs[0]->type, values[0], values[1]);
+}
+
+bool virt_instancetype_revision_is_latest(const struct apps_controller_revision *revision)
+{
+    const char *version = api_map_get(&revision->metadata.labels, VIRT_LABEL_OBJECT_VERSION);
+    return version && kb_streq(version, VIRT_INSTANCETYPE_VERSION);
+}
