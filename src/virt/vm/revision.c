@@ -21,11 +21,14 @@ static const char *revision_prefix(struct vm_pass *pass)
 static const char *revision_data(struct vm_pass *pass)
 {
     struct kv_vm_spec *spec = api_clone(pass->arena, &kv_vm_spec_type, &pass->stored->spec);
-    const struct kv_vm_status *status = &pass->stored->status;
+    const struct kv_vm_status *status = &pass->vm->status;
     if (spec->instancetype && status->instancetype_ref && status->instancetype_ref->controller_revision_ref)
         spec->instancetype->revision_name = status->instancetype_ref->controller_revision_ref->name;
     if (spec->preference && status->preference_ref && status->preference_ref->controller_revision_ref)
         spec->preference->revision_name = status->preference_ref->controller_revision_ref->name;
+    const struct api_string_map *more = pass->annotations_of_new_instancetype;
+    for (size_t i = 0; more && i < more->n; i++) /* seen so in the reference: not in starts of later passes */
+        api_map_set(pass->arena, &spec->template->metadata.annotations, more->items[i].key, more->items[i].value);
     return kb_arena_printf(pass->arena, "{\"spec\":%s}", api_encode_text(pass->arena, &kv_vm_spec_type, spec, 0));
 }
 

@@ -78,7 +78,7 @@ static int ask_for_start(struct vm_pass *pass, struct kube_error *reterr)
     if (kube_update_status(pass->req, &kv_vm_type, pass->stored, after, &answer, reterr) < 0)
         return -1;
     pass->stored = answer;
-    pass->vm->status = KUBE_EDIT(pass->req, kv_vm, pass->stored)->status;
+    kb_vec_push(pass->arena, &pass->vm->status.state_change_requests)->action = "Start";
     return 0;
 }
 

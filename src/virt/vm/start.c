@@ -2,30 +2,17 @@
  * Starting a VM is creating its VMI from the template; stopping it is deleting the VMI.
  *
  * Order of a start, from which a later pass can go on wherever this one was cut off: DataVolumes ready -> start
- * revision -> (with the finalizer and the firmware UUID, in one write of the VM) -> VMI.
+ * revision -> (with the firmware UUID, in one write of the VM) -> VMI.
  */
 #include "base/strings.h"
 #include "base/vec.h"
 #include "virt/conditions.h"
 #include "virt/names.h"
+#include "virt/network/validation.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
 
 #define DEFAULT_INPUT "default-0"
-
-/* Every volume has a disk, unless a disk or a file system names it. */
-static void add_missing_disks(struct kb_arena *arena, struct kv_vmi_spec *spec)
-{
-    api_list_foreach (volume, &spec->volumes) {
-        bool named = false;
-        api_list_foreach (disk, &spec->domain.devices.disks)
-            named |= kb_streq(disk->name, volume->name);
-        api_list_foreach (filesystem, &spec->domain.devices.filesystems)
-            named |= kb_streq(filesystem->name, volume->name);
-        if (!named)
-            kb_vec_push(arena, &spec->domain.devices.disks)->name = volume->name;
-    }
-}
 
 /* The first input device; its bus and type come from preferences, or from the VMI's own defaults. */
 static void add_input_device(struct kb_arena *arena, struct kv_vmi_spec *spec)
@@ -33,31 +20,6 @@ static void add_input_device(struct kb_arena *arena, struct kv_vmi_spec *spec)
     const bool *wanted = spec->domain.devices.autoattach_input_device;
     if (wanted && *wanted && spec->domain.devices.inputs.n == 0)
         kb_vec_push(arena, &spec->domain.devices.inputs)->name = DEFAULT_INPUT;
-}
-
-static int add_default_network(struct vm_pass *pass, struct kv_vmi_spec *spec, struct kube_error *reterr)
-{
-    const bool *wanted = spec->domain.devices.autoattach_pod_interface;
-    if ((wanted && !*wanted) || spec->networks.n || spec->domain.devices.interfaces.n)
-        return 0;
-    const struct kv_network_configuration *network = pass->config->spec->network;
-    const char *binding = network ? network->default_network_interface : "";
-    struct kv_interface interface = {.name = "default"};
-    if (kb_streq(binding, "bridge")) {
-        if (network->permit_bridge_interface_on_pod_network && !*network->permit_bridge_interface_on_pod_network)
-            return kube_error_set(reterr, KUBE_ERROR_INVALID, "bridge interface is not enabled in kubevirt-config");
-        interface.bridge = kb_arena_one(pass->arena, struct kv_interface_bridge);
-    } else if (kb_streq(binding, "masquerade")) {
-        interface.masquerade = kb_arena_one(pass->arena, struct kv_interface_masquerade);
-    } else if (kb_streq(binding, "slirp")) {
-        return kube_error_set(reterr, KUBE_ERROR_INVALID, "slirp interface is deprecated as of v1.3");
-    }
-    if (interface.bridge || interface.masquerade)
-        *kb_vec_push(pass->arena, &spec->domain.devices.interfaces) = interface;
-    struct kv_network *pod = kb_vec_push(pass->arena, &spec->networks);
-    pod->name = "default";
-    pod->pod = kb_arena_one(pass->arena, struct kv_pod_network);
-    return 0;
 }
 
 static void own(struct vm_pass *pass, struct meta_object_meta *meta)
@@ -95,7 +57,7 @@ struct kv_vmi *vm_make_vmi(struct vm_pass *pass)
     if (kb_empty(vmi->spec.domain.firmware->uuid))
         vmi->spec.domain.firmware->uuid = vm_firmware_uuid(arena, vm->metadata.name);
     own(pass, &vmi->metadata);
-    add_missing_disks(arena, &vmi->spec);
+    virt_add_missing_disks(arena, &vmi->spec);
     return vmi;
 }
 
@@ -112,11 +74,42 @@ static void annotate(struct vm_pass *pass, struct kv_vmi *vmi, int64_t generatio
         api_map_set(pass->arena, annotations, VIRT_ANNOTATION_CREATE_TARGET, "true");
 }
 
+/* Before any default device, as the preference may say that there is none. */
+static int apply_auto_attach(struct vm_pass *pass, struct kv_vmi *vmi, struct kube_error *reterr)
+{
+    struct virt_instancetype_lookups lookups = vm_instancetype_lookups(pass);
+    const struct instancetype_vm_preference_spec *preference;
+    if (virt_preference_find(pass->arena, &lookups, pass->vm, &preference, reterr) < 0) {
+        vm_event(pass, KUBE_EVENT_WARNING, VM_REASON_CREATE_FAILED, "Error applying device preferences again: %s",
+                 reterr->message);
+        return -1;
+    }
+    if (preference)
+        virt_preference_apply_auto_attach(pass->arena, preference, &vmi->spec);
+    return 0;
+}
+
+static int apply_instancetype(struct vm_pass *pass, struct kv_vmi *vmi, struct kube_error *reterr)
+{
+    struct virt_instancetype_lookups lookups = vm_instancetype_lookups(pass);
+    if (virt_instancetype_apply_to_vmi(pass->arena, &lookups, pass->vm, vmi, reterr) == 0)
+        return 0;
+    vm_event(pass, KUBE_EVENT_WARNING, VM_REASON_CREATE_FAILED,
+             "Error creating virtual machine instance: Failed to apply instancetype: %s", reterr->message);
+    return -1;
+}
+
 static int complete_vmi(struct vm_pass *pass, struct kv_vmi *vmi, struct kube_error *reterr)
 {
+    if (apply_auto_attach(pass, vmi, reterr) < 0)
+        return -1;
     vm_start_tracking(pass, vmi);
     add_input_device(pass->arena, &vmi->spec);
-    return add_default_network(pass, &vmi->spec, reterr);
+    if (virt_add_default_network(pass->arena, pass->config, &vmi->spec, reterr) < 0 ||
+        apply_instancetype(pass, vmi, reterr) < 0)
+        return -1;
+    const char *problems = virt_network_problems(pass->arena, "spec", &vmi->spec);
+    return problems ? kube_error_set(reterr, KUBE_ERROR_INVALID, "failed create validation: %s", problems) : 0;
 }
 
 static int create_vmi(struct vm_pass *pass, const struct kv_vmi *vmi, struct kube_error *reterr)

@@ -2,15 +2,17 @@
  * The VirtualMachine controller: keeps the VMI that a VM asks for, by its run strategy.
  *
  * key      namespace/name of a VM
- * reads    VM, VMI of the same name, DataVolumes and PVCs of its volumes, ControllerRevisions of its starts, KubeVirt
- * writes   VM (annotations, finalizer, firmware UUID; status), VMI (create, delete, metadata), DataVolumes of
- * templates, ControllerRevisions; events on the VM rules    the reference's pkg/virt-controller/watch/vm/vm.go; facts:
- * events-conditions-core.md section 2
+ * reads    VM, VMI of the same name, DataVolumes and PVCs of its volumes, ControllerRevisions of its starts, instance
+ *          types and preferences, KubeVirt
+ * writes   VM (annotations, finalizer, firmware UUID; status), VMI (create, delete, live updates), DataVolumes of
+ *          templates, ControllerRevisions; events on the VM
+ * rules    the reference's pkg/virt-controller/watch/vm/vm.go; facts: events-conditions-core.md section 2
  *
- * One pass:
+ * The first pass over a VM only writes it (welcome). Every other one:
  *
- *     adopt -> deletion or finalizer -> generations -> DataVolumes -> run strategy (start, stop)
- *           -> firmware UUID, volumes, metadata, live updates -> write the VM if it changed -> status
+ *     adopt -> deletion or finalizer -> generations -> instance type -> DataVolumes -> run strategy (start, stop)
+ *           -> restart required? -> networks, firmware UUID, volumes, metadata, live updates
+ *           -> write the VM if it changed -> status
  *
  * The VM is written at most twice: what is outside of status once, status once.
  */
@@ -47,8 +49,6 @@ bool vm_expectations_met(struct vm_pass *pass)
            kube_request_satisfied(pass->req, pass->controller->data_volumes, pass->key);
 }
 
-/* The first write of a VM puts it whole, as the reference does: users' manifests get the form that later comparisons
- * expect. */
 static bool is_stamped(const struct kv_vm *vm)
 {
     const char *version = api_map_get(&vm->metadata.annotations, VIRT_ANNOTATION_LATEST_API);
@@ -58,10 +58,7 @@ static bool is_stamped(const struct kv_vm *vm)
 int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
 {
     const void *answer = pass->stored;
-    int status = is_stamped(pass->stored)
-                     ? kube_update(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr)
-                     : kube_replace(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr);
-    if (status < 0)
+    if (kube_update(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr) < 0)
         return -1;
     if (answer == pass->stored)
         return 0;
@@ -89,22 +86,26 @@ int vm_patch_vmi(struct vm_pass *pass, const struct kv_vmi *after, const char *c
     return 0;
 }
 
-void vm_require_restart(struct vm_pass *pass, const char *message)
+static void add_finalizer(struct vm_pass *pass)
 {
-    const struct kv_vm_condition *before = virt_vm_condition(pass->stored, VM_CONDITION_RESTART_REQUIRED);
-    bool known = before && kb_streq(before->status, VIRT_TRUE) && kb_streq(before->message, message);
-    struct kv_vm_condition condition = {.type = VM_CONDITION_RESTART_REQUIRED,
-                                        .status = VIRT_TRUE,
-                                        .message = message,
-                                        .last_transition_time = kube_now_text(pass->req)};
-    virt_vm_set_condition(pass->arena, pass->vm, known ? before : &condition);
+    struct meta_object_meta *meta = &pass->vm->metadata;
+    if (!api_is_being_deleted(meta) && !api_has_finalizer(meta, VIRT_FINALIZER_VM))
+        api_strings_add(pass->arena, &meta->finalizers, VIRT_FINALIZER_VM);
 }
 
-static void stamp(struct vm_pass *pass)
+/*
+ * The first write of a VM puts it whole, as the reference does: users' manifests get the form that later comparisons
+ * expect, and the generation that names are made of. It is all that this pass does; it brings the key back.
+ */
+static int welcome(struct vm_pass *pass, struct kube_error *reterr)
 {
     struct api_string_map *annotations = &pass->vm->metadata.annotations;
     api_map_set(pass->arena, annotations, VIRT_ANNOTATION_LATEST_API, VIRT_API_VERSION);
     api_map_set(pass->arena, annotations, VIRT_ANNOTATION_STORAGE_API, VIRT_API_VERSION);
+    add_finalizer(pass);
+    if (kube_replace(pass->req, &kv_vm_type, pass->stored, pass->vm, NULL, reterr) < 0)
+        return kube_error_wrap(reterr, "writing the VirtualMachine for the first time");
+    return KUBE_DONE;
 }
 
 /* The VMI of the VM's name: owned, adopted when nobody owns it, and otherwise none of ours. */
@@ -175,6 +176,7 @@ struct step {
     const char *reason, *what;
 };
 static const struct step steps[] = {
+    {vm_sync_networks, VM_REASON_NETWORK_FAILED, "error encountered when trying to patch vmi"},
     {sync_firmware, VM_REASON_FIRMWARE_FAILED, ""},
     {vm_sync_volume_requests, VM_REASON_HOTPLUG_FAILED, "Error encountered while handling volume hotplug requests"},
     {vm_sync_declared_volumes, VM_REASON_HOTPLUG_FAILED,
@@ -186,33 +188,36 @@ static const struct step steps[] = {
 };
 /* Changes of a running VMI: only with the rollout strategy LiveUpdate, and when no restart is required anyway. */
 static const struct step live_steps[] = {
+    {vm_update_cpu, VM_REASON_CPU_FAILED, "Error encountered while handling CPU change request"},
+    {vm_update_affinity, VM_REASON_AFFINITY_FAILED, "Error encountered while handling node affinity change request"},
+    {vm_update_tolerations, VM_REASON_TOLERATIONS_FAILED,
+     "Error encountered while handling tolerations change request"},
+    {vm_update_memory, VM_REASON_MEMORY_FAILED, "error encountered while handling memory hotplug requests"},
     {vm_sync_receiver_volumes, VM_REASON_VOLUMES_FAILED,
      "error encountered while handling wait as receiver volume migration requests"},
     {vm_sync_volume_update, VM_REASON_VOLUMES_FAILED, "error encountered while handling volumes update requests"},
 };
 
-static int take_steps(struct vm_pass *pass, const struct step *list, size_t n)
+static int take_steps(struct vm_pass *pass, const struct step *list, size_t n, struct kube_error *reterr)
 {
     for (size_t i = 0; i < n; i++) {
         struct kube_error error = {0};
-        if (list[i].sync(pass, &error) < 0)
-            return vm_fail(pass, list[i].reason, "%s: %s", list[i].what, error.message);
+        if (list[i].sync(pass, &error) == 0)
+            continue;
+        if (kube_error_is_conflict(&error)) {
+            *reterr = error;
+            return -1;
+        }
+        return vm_fail(pass, list[i].reason, "%s: %s", list[i].what, error.message);
     }
     return VM_NEXT;
 }
 
-static bool updates_live(const struct vm_pass *pass)
+static int sync_rest(struct vm_pass *pass, struct kube_error *reterr)
 {
-    const char *strategy = pass->config->spec->vm_rollout_strategy;
-    return (!strategy || kb_streq(strategy, "LiveUpdate")) &&
-           !virt_vm_condition(pass->vm, VM_CONDITION_RESTART_REQUIRED);
-}
-
-static int sync_rest(struct vm_pass *pass)
-{
-    int status = take_steps(pass, steps, KB_ARRAY_LEN(steps));
-    if (status == VM_NEXT && updates_live(pass))
-        status = take_steps(pass, live_steps, KB_ARRAY_LEN(live_steps));
+    int status = take_steps(pass, steps, KB_ARRAY_LEN(steps), reterr);
+    if (status == VM_NEXT && vm_updates_live(pass) && !vm_restart_is_required(pass))
+        status = take_steps(pass, live_steps, KB_ARRAY_LEN(live_steps), reterr);
     pass->settled = status == VM_NEXT;
     return status;
 }
@@ -223,19 +228,23 @@ static int sync(struct vm_pass *pass, struct kube_error *reterr)
         return VM_END;
     if (api_is_being_deleted(&pass->vm->metadata))
         return delete_vm(pass, reterr);
-    if (!api_has_finalizer(&pass->vm->metadata, VIRT_FINALIZER_VM))
-        api_strings_add(pass->arena, &pass->vm->metadata.finalizers, VIRT_FINALIZER_VM);
+    add_finalizer(pass);
     if (vm_bump_vmi_generation(pass, reterr) < 0)
         return -1;
     const char *error, *strategy = vm_run_strategy(pass->vm, &error);
     if (!strategy)
         return vm_fail(pass, VM_REASON_CREATE_FAILED, "Error fetching RunStrategy: %s", error);
-    int status = sync_data_volumes_early(pass, strategy);
+    bool was_started = pass->vmi;
+    int status = vm_sync_instancetype(pass, reterr);
+    if (status == VM_NEXT)
+        status = sync_data_volumes_early(pass, strategy);
     if (status == VM_NEXT)
         status = vm_sync_run_strategy(pass, strategy, reterr);
-    if (status != VM_NEXT || !vm_expectations_met(pass))
+    if (status != VM_NEXT)
         return status;
-    return sync_rest(pass);
+    if (was_started && vm_sync_restart_required(pass, reterr) < 0)
+        return -1;
+    return vm_expectations_met(pass) ? sync_rest(pass, reterr) : VM_NEXT;
 }
 
 /* A VM that the API server refuses is told of in its status; what was to be changed is forgotten. A conflict is none:
@@ -260,6 +269,7 @@ static int finish(struct vm_pass *pass, struct kube_error *reterr)
 {
     if (write_spec_or_tell(pass, reterr) < 0)
         return -1;
+    vm_settle_restart_required(pass);
     if (vm_update_status(pass, reterr) < 0)
         return -1;
     if (pass->failure.reason)
@@ -287,7 +297,8 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         .stored = stored,
         .vm = KUBE_EDIT(req, kv_vm, stored),
     };
-    stamp(&pass);
+    if (!is_stamped(stored))
+        return welcome(&pass, reterr);
     if (claim_vmi(&pass, reterr) < 0)
         return -1;
     if (vm_adopt_data_volumes(&pass, reterr) < 0)
@@ -387,7 +398,8 @@ static const struct kube_watch watches[] = {
     {VIRT_KUBEVIRT, vm_map_kubevirt},
     {VIRT_NAMESPACE, vm_map_namespace},
 };
-static const int needs[] = {VIRT_CONTROLLER_REVISION, VIRT_DATA_SOURCE};
+static const int needs[] = {VIRT_CONTROLLER_REVISION,  VIRT_DATA_SOURCE, VIRT_INSTANCETYPE,
+                            VIRT_CLUSTER_INSTANCETYPE, VIRT_PREFERENCE,  VIRT_CLUSTER_PREFERENCE};
 
 static const struct kube_controller definition = {
     .name = "vm",

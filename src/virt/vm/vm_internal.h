@@ -14,6 +14,7 @@
 #include "kube/expectations.h"
 #include "kube/request.h"
 #include "virt/context.h"
+#include "virt/instancetype/instancetype.h"
 
 struct vm_controller {
     struct virt_context *context;
@@ -26,6 +27,9 @@ struct vm_failure {
     const char *message;
 };
 
+/* Does the running VMI need a restart to become what the template asks for? Unknown: the condition stays as it is. */
+enum vm_restart { VM_RESTART_UNKNOWN, VM_RESTART_NOT_NEEDED, VM_RESTART_NEEDED };
+
 struct vm_pass {
     struct vm_controller *controller;
     struct virt_context *context;
@@ -37,6 +41,11 @@ struct vm_pass {
     struct kv_vm *vm;           /* the working copy: what it should be */
     const struct kv_vmi *vmi;   /* of the VM's name and owned by it, or NULL */
     struct vm_failure failure;
+    enum vm_restart restart;
+    const char *restart_message;           /* NULL: the condition's own */
+    const struct kv_vm *with_instancetype; /* the VM with its instance type applied, once asked for */
+    /* Of the instance type, in the pass that stores its revision; NULL otherwise. */
+    const struct api_string_map *annotations_of_new_instancetype;
     bool settled; /* every step was taken: VMI and VM agree, unless a restart is required */
 };
 
@@ -54,8 +63,6 @@ int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr);
  * answer. */
 int vm_patch_vmi(struct vm_pass *pass, const struct kv_vmi *after, const char *const *members, size_t n,
                  struct kube_error *reterr);
-/* Sets the condition RestartRequired; one with this message keeps its time. */
-void vm_require_restart(struct vm_pass *pass, const char *message);
 
 /* ---- requests.c: pure ---- */
 
@@ -81,6 +88,33 @@ int vm_start(struct vm_pass *pass, struct kube_error *reterr); /* 0, or negative
 int vm_stop(struct vm_pass *pass, struct kube_error *reterr);
 /* The VMI that the VM's template describes, as it is at start. */
 struct kv_vmi *vm_make_vmi(struct vm_pass *pass);
+
+/* ---- instancetype.c ---- */
+
+struct virt_instancetype_lookups vm_instancetype_lookups(struct vm_pass *pass);
+int vm_sync_instancetype(struct vm_pass *pass, struct kube_error *reterr);
+
+/* ---- restart_required.c, live_update.c ---- */
+
+/* Reaches the verdict; live updates may still change it. */
+int vm_sync_restart_required(struct vm_pass *pass, struct kube_error *reterr);
+void vm_require_restart(struct vm_pass *pass, const char *message);
+bool vm_restart_is_required(const struct vm_pass *pass);
+/* Puts the verdict into the conditions: at the end of a pass. */
+void vm_settle_restart_required(struct vm_pass *pass);
+
+/* Rollout strategy LiveUpdate. */
+bool vm_updates_live(const struct vm_pass *pass);
+int vm_with_instancetype(struct vm_pass *pass, const struct kv_vm **ret, struct kube_error *reterr);
+/* 1: a VMI runs, and *ret is what it should become; 0: none does; negative: the instance type can't be applied. */
+int vm_live_update(struct vm_pass *pass, const struct kv_vmi_spec **ret, struct kube_error *reterr);
+/* Writes what differs, if anything does; pass->vmi becomes the answer. */
+int vm_update_vmi(struct vm_pass *pass, const struct kv_vmi *after, struct kube_error *reterr);
+int vm_sync_networks(struct vm_pass *pass, struct kube_error *reterr);
+int vm_update_cpu(struct vm_pass *pass, struct kube_error *reterr);
+int vm_update_affinity(struct vm_pass *pass, struct kube_error *reterr);
+int vm_update_tolerations(struct vm_pass *pass, struct kube_error *reterr);
+int vm_update_memory(struct vm_pass *pass, struct kube_error *reterr);
 
 /* ---- revision.c ---- */
 

@@ -20,6 +20,14 @@
 #define VM_REASON_HOTPLUG_FAILED     "HotPlugVolumeError"
 #define VM_REASON_MEMORY_DUMP_FAILED "MemoryDumpError"
 #define VM_REASON_VOLUMES_FAILED     "VolumesUpdateError"
+#define VM_REASON_NO_INSTANCETYPE    "FailedFindInstancetype"
+#define VM_REASON_NO_PREFERENCE      "FailedFindPreference"
+#define VM_REASON_UNSUPPORTED        "UnsupportedSyncError" /* of expanding instance types */
+#define VM_REASON_NETWORK_FAILED     "HotPlugNetworkInterfaceError"
+#define VM_REASON_CPU_FAILED         "HotPlugCPUError"
+#define VM_REASON_MEMORY_FAILED      "HotPlugMemoryError"
+#define VM_REASON_AFFINITY_FAILED    "AffinityChangeError"
+#define VM_REASON_TOLERATIONS_FAILED "TolerationsChangeError"
 
 #define VM_CONDITION_READY            "Ready"
 #define VM_CONDITION_FAILURE          "Failure"
@@ -37,6 +45,8 @@
 
 /* On the VolumeSnapshotClass that counts among several of one driver. */
 #define VM_DEFAULT_SNAPSHOT_CLASS "snapshot.storage.kubernetes.io/is-default-class"
+
+#define VM_NOT_LIVE_UPDATABLE "a non-live-updatable field was changed in the template spec"
 
 /* Run strategies: staging/src/kubevirt.io/api/core/v1/types.go */
 #define VM_ALWAYS           "Always"
