@@ -78,7 +78,9 @@ static void ask(struct kube_informer *informer)
     struct kube_http_request request = {
         .method = "GET",
         .path = request_path(informer, arena, timeout_s),
-        .timeout_ns = page ? PAGE_TIMEOUT_NS : (timeout_s + WATCH_GRACE_S) * KB_NS_PER_S,
+        /* A watch has no time-out of its own, so that it goes with the streams; the server ends it after timeout_s. */
+        .timeout_ns = page ? PAGE_TIMEOUT_NS : 0,
+        .idle_timeout_ns = page ? 0 : (timeout_s + WATCH_GRACE_S) * KB_NS_PER_S,
     };
     struct kube_reflection *reflection = kb_malloc(sizeof(*reflection));
     reflection->informer = informer;
