@@ -115,5 +115,8 @@ void virt_add_missing_disks(struct kb_arena *arena, struct kv_vmi_spec *spec);
 /* The Pod network with the configured binding, when nothing says otherwise. */
 int virt_add_default_network(struct kb_arena *arena, const struct virt_config *config, struct kv_vmi_spec *spec,
                              struct kube_error *reterr);
+/* All that a controller gives to the spec of a new VMI, these two among them. Error: as of the network. */
+int virt_apply_vmi_defaults(struct kb_arena *arena, const struct virt_config *config, struct kv_vmi_spec *spec,
+                            struct kube_error *reterr);
 
 #endif

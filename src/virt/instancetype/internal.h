@@ -48,9 +48,4 @@ void virt_instancetype_apply_cpu(struct conflicts *conflicts,
                                  const struct instancetype_vm_instancetype_spec *instancetype,
                                  const struct instancetype_vm_preference_spec *preference, struct kv_vmi_spec *spec);
 
-/* ---- defaults.c ---- */
-
-int virt_apply_vmi_defaults(struct kb_arena *arena, const struct virt_config *config, struct kv_vmi_spec *spec,
-                            struct kube_error *reterr);
-
 #endif

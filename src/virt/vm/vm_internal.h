@@ -86,8 +86,6 @@ bool vmi_is_migrating(const struct kv_vmi *vmi, int64_t now_ns);
 int vm_sync_run_strategy(struct vm_pass *pass, const char *strategy, struct kube_error *reterr);
 int vm_start(struct vm_pass *pass, struct kube_error *reterr); /* 0, or negative with the text for FailedCreate */
 int vm_stop(struct vm_pass *pass, struct kube_error *reterr);
-/* The VMI that the VM's template describes, as it is at start. */
-struct kv_vmi *vm_make_vmi(struct vm_pass *pass);
 
 /* ---- instancetype.c ---- */
 
