@@ -151,8 +151,13 @@ int vm_bump_vmi_generation(struct vm_pass *pass, struct kube_error *reterr)
     int64_t generation = pass->stored->metadata.generation;
     if (known && kb_streq(known, kb_arena_printf(pass->arena, "%lld", (long long)generation)))
         return 0;
+    const char *name = pass->vmi->status.virtual_machine_revision_name;
     const struct apps_controller_revision *revision;
-    if (find_revision(pass, pass->vmi->status.virtual_machine_revision_name, &revision, reterr) < 0)
+    if (kb_empty(name)) { /* adopted: nobody knows what it was started from */
+        pass->untold = true;
+        return 0;
+    }
+    if (find_revision(pass, name, &revision, reterr) < 0)
         return -1;
     if (!revision)
         return 0;

@@ -2,7 +2,7 @@
  * Starting a VM is creating its VMI from the template; stopping it is deleting the VMI.
  *
  * Order of a start, from which a later pass can go on wherever this one was cut off: DataVolumes ready -> start
- * revision -> (with the firmware UUID, in one write of the VM) -> VMI.
+ * revision -> VMI. The firmware UUID, which follows from the VM's name, is written into the VM once the VMI is there.
  */
 #include "base/strings.h"
 #include "base/vec.h"
@@ -63,9 +63,6 @@ int vm_start(struct vm_pass *pass, struct kube_error *reterr)
         return -1;
     api_strings_add(pass->arena, &vmi->metadata.finalizers, VIRT_FINALIZER_VM);
     if (complete_vmi(pass, vmi, reterr) < 0)
-        return -1;
-    vm_persist_firmware_uuid(pass);
-    if (vm_write_spec(pass, reterr) < 0)
         return -1;
     return create_vmi(pass, vmi, reterr);
 }

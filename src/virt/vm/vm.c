@@ -232,15 +232,17 @@ static int sync(struct vm_pass *pass, struct kube_error *reterr)
     if (vm_bump_vmi_generation(pass, reterr) < 0)
         return -1;
     const char *error, *strategy = vm_run_strategy(pass->vm, &error);
-    if (!strategy)
-        return vm_fail(pass, VM_REASON_CREATE_FAILED, "Error fetching RunStrategy: %s", error);
+    if (!strategy) {
+        pass->untold = true;
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "Error fetching RunStrategy: %s", error);
+    }
     bool was_started = pass->vmi;
     int status = vm_sync_instancetype(pass, reterr);
     if (status == VM_NEXT)
         status = sync_data_volumes_early(pass, strategy);
     if (status == VM_NEXT)
         status = vm_sync_run_strategy(pass, strategy, reterr);
-    if (status != VM_NEXT)
+    if (status != VM_NEXT || pass->untold)
         return status;
     if (was_started && vm_sync_restart_required(pass, reterr) < 0)
         return -1;
@@ -265,12 +267,17 @@ static int write_spec_or_tell(struct vm_pass *pass, struct kube_error *reterr)
     return 0;
 }
 
-static int finish(struct vm_pass *pass, struct kube_error *reterr)
+static int write_all(struct vm_pass *pass, struct kube_error *reterr)
 {
     if (write_spec_or_tell(pass, reterr) < 0)
         return -1;
     vm_settle_restart_required(pass);
-    if (vm_update_status(pass, reterr) < 0)
+    return vm_update_status(pass, reterr);
+}
+
+static int finish(struct vm_pass *pass, struct kube_error *reterr)
+{
+    if (!pass->untold && write_all(pass, reterr) < 0)
         return -1;
     if (pass->failure.reason)
         return kube_error_set(reterr, KUBE_ERROR_INTERNAL, "%s", pass->failure.message);
@@ -303,9 +310,10 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         return -1;
     if (vm_adopt_data_volumes(&pass, reterr) < 0)
         return -1;
-    if (sync(&pass, reterr) < 0)
+    int status = sync(&pass, reterr);
+    if (pass.untold && vm_update_volume_statuses(&pass, status < 0 ? NULL : reterr) < 0)
         return -1;
-    return finish(&pass, reterr);
+    return status < 0 ? -1 : finish(&pass, reterr);
 }
 
 /* ---- which VM does a change concern? ---- */

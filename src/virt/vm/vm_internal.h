@@ -41,6 +41,7 @@ struct vm_pass {
     struct kv_vm *vm;           /* the working copy: what it should be */
     const struct kv_vmi *vmi;   /* of the VM's name and owned by it, or NULL */
     struct vm_failure failure;
+    bool untold; /* the status is left as it is, but for what is known of the volumes */
     enum vm_restart restart;
     const char *restart_message;           /* NULL: the condition's own */
     const struct kv_vm *with_instancetype; /* the VM with its instance type applied, once asked for */
@@ -209,6 +210,8 @@ const char *vm_printable_status(const struct kv_vm *vm, const struct kv_vmi *vmi
 int64_t vm_start_backoff_left_s(const struct kv_vm *vm, int64_t now_ns);
 void vm_sync_start_failure(struct vm_pass *pass);
 void vm_sync_volume_snapshot_statuses(struct vm_pass *pass);
+/* Writes these alone. */
+int vm_update_volume_statuses(struct vm_pass *pass, struct kube_error *reterr);
 
 /* ---- mappings.c: changes that concern many VMs ---- */
 

@@ -154,3 +154,11 @@ void vm_sync_volume_snapshot_statuses(struct vm_pass *pass)
     if (!is_permuted(&statuses, &pass->vm->status.volume_snapshot_statuses))
         pass->vm->status.volume_snapshot_statuses = statuses;
 }
+
+int vm_update_volume_statuses(struct vm_pass *pass, struct kube_error *reterr)
+{
+    const void *answer;
+    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
+    vm_sync_volume_snapshot_statuses(pass);
+    return kube_update_status(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr);
+}
