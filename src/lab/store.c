@@ -143,7 +143,10 @@ void lab_store_remove(struct lab_server *server, struct lab_resource *resource, 
     assert(at < resource->n && resource->items[at] == stored);
     memmove(resource->items + at, resource->items + at + 1, (resource->n - at - 1) * sizeof(struct lab_object *));
     resource->n--;
-    push_event(server, resource, (struct lab_event){LAB_DELETED, ++server->resource_version, last, stored});
+    int64_t version = ++server->resource_version;
+    if (last != stored)
+        last->resource_version = version; /* for the answer to the write that ended it */
+    push_event(server, resource, (struct lab_event){LAB_DELETED, version, last, stored});
     lab_object_unref(stored);
 }
 

@@ -51,7 +51,6 @@ static void add_volume(struct kb_arena *arena, struct kv_vmi_spec *spec, const c
 
 static int plug(struct vm_pass *pass, const char *claim, bool in, struct kube_error *reterr)
 {
-    static const char *const members[] = {"spec.volumes"};
     if (!pass->vmi || (vm_find_volume(&pass->vmi->spec, claim) != NULL) == in)
         return 0;
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, pass->vmi);
@@ -59,7 +58,7 @@ static int plug(struct vm_pass *pass, const char *claim, bool in, struct kube_er
         add_volume(pass->arena, &after->spec, claim);
     else
         vm_remove_volume(&after->spec, claim);
-    return vm_patch_vmi(pass, after, members, KB_ARRAY_LEN(members), reterr);
+    return vm_update_vmi(pass, after, reterr);
 }
 
 static int associate(struct vm_pass *pass, const char *claim, struct kube_error *reterr)

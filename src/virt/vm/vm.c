@@ -22,6 +22,7 @@
 #include "virt/names.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
+#include <stdlib.h>
 
 #define ORPHAN_FINALIZER "orphan" /* metav1.FinalizerOrphanDependents */
 
@@ -66,23 +67,6 @@ int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
     pass->stored = answer;
     pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
     pass->vm->status = kept;
-    return 0;
-}
-
-int vm_patch_vmi(struct vm_pass *pass, const struct kv_vmi *after, const char *const *members, size_t n,
-                 struct kube_error *reterr)
-{
-    struct kube_json_patch patch = kube_json_patch_new(pass->req);
-    bool changed = false;
-    for (size_t i = 0; i < n; i++)
-        changed |= kube_json_patch_member(&patch, &kv_vmi_type, pass->vmi, after, members[i], true);
-    if (!changed)
-        return 0;
-    const void *answer;
-    if (kube_patch(pass->req, &kv_vmi_type, pass->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(&patch), &answer,
-                   reterr) < 0)
-        return -1;
-    pass->vmi = answer;
     return 0;
 }
 
@@ -421,10 +405,19 @@ static const struct kube_controller definition = {
     .reconcile = reconcile,
 };
 
+static void end(void *data)
+{
+    struct vm_controller *controller = data;
+    kube_expectations_free(controller->vmis);
+    kube_expectations_free(controller->data_volumes);
+    free(controller);
+}
+
 void virt_vm_controller_add(struct virt_context *context, int threads)
 {
     struct vm_controller *controller = kb_malloc(sizeof(*controller));
     struct kb_clock *clock = kube_client_clock(context->client);
     *controller = (struct vm_controller){context, kube_expectations_new(clock), kube_expectations_new(clock)};
+    kube_runtime_at_end(context->runtime, end, controller);
     kube_runtime_add_controller(context->runtime, &definition, controller, threads);
 }

@@ -60,10 +60,6 @@ void vm_event(struct vm_pass *pass, const char *type, const char *reason, const 
 
 /* Writes what differs outside of status, if anything does; the working copy keeps its status. */
 int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr);
-/* Patches the members of pass->vmi that differ in `after`, each with a test of its old value; pass->vmi becomes the
- * answer. */
-int vm_patch_vmi(struct vm_pass *pass, const struct kv_vmi *after, const char *const *members, size_t n,
-                 struct kube_error *reterr);
 
 /* ---- requests.c: pure ---- */
 

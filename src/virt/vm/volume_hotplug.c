@@ -91,10 +91,9 @@ static bool applies(const struct vm_pass *pass)
 
 int vm_sync_declared_volumes(struct vm_pass *pass, struct kube_error *reterr)
 {
-    static const char *const members[] = {"spec.volumes", "spec.domain.devices.disks"};
     if (!applies(pass))
         return 0;
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, pass->vmi);
     vm_declare_volumes(pass->arena, &pass->vm->spec.template->spec, after);
-    return vm_patch_vmi(pass, after, members, KB_ARRAY_LEN(members), reterr);
+    return vm_update_vmi(pass, after, reterr);
 }

@@ -20,10 +20,6 @@
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
 
-#define CONDITIONS_MEMBER "status.conditions"
-#define MIGRATED_MEMBER   "status.migratedVolumes"
-#define VOLUMES_MEMBER    "spec.volumes"
-
 #define MANUAL_RECOVERY_REASON "VMI was removed or was final during the volume migration"
 
 /* ---- what goes where ---- */
@@ -94,7 +90,6 @@ static void take_claims(struct vm_pass *pass, struct kv_vmi *vmi,
 
 static int cancel(struct vm_pass *pass, struct kube_error *reterr)
 {
-    static const char *const members[] = {VOLUMES_MEMBER, CONDITIONS_MEMBER, MIGRATED_MEMBER};
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, pass->vmi);
     take_claims(pass, after, &pass->vmi->status.migrated_volumes);
     virt_vmi_set_condition(pass->arena, after,
@@ -103,12 +98,11 @@ static int cancel(struct vm_pass *pass, struct kube_error *reterr)
                                                       .reason = VM_REASON_VOLUMES_CHANGE_CANCELLED,
                                                       .last_transition_time = kube_now_text(pass->req)});
     after->status.migrated_volumes = (struct kv_storage_migrated_volume_info_list){0};
-    return vm_patch_vmi(pass, after, members, KB_ARRAY_LEN(members), reterr);
+    return vm_update_vmi(pass, after, reterr);
 }
 
 static int tell_missing(struct vm_pass *pass, const char *what, struct kube_error *reterr)
 {
-    static const char *const members[] = {CONDITIONS_MEMBER};
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, pass->vmi);
     virt_vmi_set_condition(
         pass->arena, after,
@@ -117,19 +111,18 @@ static int tell_missing(struct vm_pass *pass, const char *what, struct kube_erro
             .status = VIRT_FALSE,
             .message = kb_arena_printf(pass->arena, "One of the destination volumes doesn't exist: %s", what),
             .last_transition_time = kube_now_text(pass->req)});
-    return vm_patch_vmi(pass, after, members, KB_ARRAY_LEN(members), reterr);
+    return vm_update_vmi(pass, after, reterr);
 }
 
 static int begin(struct vm_pass *pass, const struct kv_storage_migrated_volume_info_list *moves,
                  struct kube_error *reterr)
 {
-    static const char *const members[] = {CONDITIONS_MEMBER, MIGRATED_MEMBER, VOLUMES_MEMBER};
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, pass->vmi);
     virt_vmi_remove_condition(after, VM_CONDITION_VOLUMES_CHANGE);
     if (after->status.migrated_volumes.n == 0)
         after->status.migrated_volumes = *moves;
     take_claims(pass, after, &after->status.migrated_volumes);
-    if (vm_patch_vmi(pass, after, members, KB_ARRAY_LEN(members), reterr) < 0)
+    if (vm_update_vmi(pass, after, reterr) < 0)
         return -1;
     struct kv_volume_update_state **state = &pass->vm->status.volume_update_state;
     if (!*state)
@@ -175,13 +168,12 @@ static int update(struct vm_pass *pass, struct kube_error *reterr)
 
 static int receive(struct vm_pass *pass, struct kube_error *reterr)
 {
-    static const char *const members[] = {MIGRATED_MEMBER};
     const struct kv_vmim_state *migration = pass->vmi->status.migration_state;
     if ((migration && migration->completed) || pass->vmi->status.migrated_volumes.n)
         return 0;
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, pass->vmi);
     after->status.migrated_volumes = find_arrivals(pass);
-    return vm_patch_vmi(pass, after, members, KB_ARRAY_LEN(members), reterr);
+    return vm_update_vmi(pass, after, reterr);
 }
 
 static bool is_receiver(const struct kv_vm *vm)

@@ -62,12 +62,19 @@ static void add_volume(struct kb_arena *arena, struct kv_vmi_spec *spec, const s
     disk->name = options->name;
 }
 
+/* The VMI is read anew, as what follows in this pass depends on its volumes. */
 static int call_vmi(struct vm_pass *pass, const char *subresource, const struct api_type *type, const void *options,
                     struct kube_error *reterr)
 {
     const struct meta_object_meta *vmi = &pass->vmi->metadata;
     const char *path = kb_arena_printf(pass->arena, VMI_SUBRESOURCE, vmi->namespace, vmi->name, subresource);
-    return kube_put_path(pass->req, path, api_encode_text(pass->arena, type, options, 0), NULL, reterr);
+    const void *changed;
+    if (kube_put_path(pass->req, path, api_encode_text(pass->arena, type, options, 0), NULL, reterr) < 0 ||
+        kube_get_live(pass->req, &kv_vmi_type, vmi->namespace, vmi->name, &changed, reterr) < 0)
+        return -1;
+    if (changed)
+        pass->vmi = changed;
+    return 0;
 }
 
 /* The VMI of the cache may be behind: then virt-api refuses what it did already, and the request is tried again. */
