@@ -4,9 +4,11 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "lab/http.h"
 #include "lab/server.h"
+#include "lab/sim/sim.h"
 #include "lab/tls.h"
 #include <errno.h>
 #include <getopt.h>
@@ -34,13 +36,19 @@ static const char help[] =
     "  --audit-users USER,...   only of these users\n"
     "  --watch-history N        events kept for watches, for each resource (default: 8192)\n"
     "  --no-kinds               start without the KubeVirt, CDI, snapshot and network kinds\n"
-    "  --no-sim PART,...        do not play these parts: gc; or all\n"
+    "  --nodes N                nodes that are made at the start (default: 3)\n"
+    "  --no-sim PART,...        do not play these parts: scheduler, kubelet, virt-handler, virt-api, cdi,\n"
+    "                           snapshotter, pvc-binder, gc; or all. The annotation virt-lab/no-sim on a\n"
+    "                           Namespace or Node has the same form, and turns parts (not gc) off there.\n"
+    "                           Pods with the annotation virt-lab/hold are not started\n"
+    "  --delay PART=DURATION    let a part react so much later, for example kubelet=500ms; may be repeated\n"
     "  --threads N              threads that serve HTTP (default: 2)\n"
     "  --help                   this text\n";
 
 struct flags {
     struct lab_server_options server;
     struct lab_http_options http;
+    struct lab_sim_options sim;
     const char *kubeconfig;
     bool tls;
     struct {
@@ -60,7 +68,9 @@ enum flag {
     OPTION_AUDIT_USERS,
     OPTION_WATCH_HISTORY,
     OPTION_NO_KINDS,
+    OPTION_NODES,
     OPTION_NO_SIM,
+    OPTION_DELAY,
     OPTION_THREADS,
     OPTION_HELP,
 };
@@ -76,7 +86,9 @@ static const struct option options[] = {
     {"audit-users", required_argument, NULL, OPTION_AUDIT_USERS},
     {"watch-history", required_argument, NULL, OPTION_WATCH_HISTORY},
     {"no-kinds", no_argument, NULL, OPTION_NO_KINDS},
+    {"nodes", required_argument, NULL, OPTION_NODES},
     {"no-sim", required_argument, NULL, OPTION_NO_SIM},
+    {"delay", required_argument, NULL, OPTION_DELAY},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -114,15 +126,25 @@ static int add_user(struct flags *f, struct kb_arena *arena, const char *text)
     return 0;
 }
 
-static int disable_parts(struct flags *f, struct kb_arena *arena, const char *text)
+static int disable_parts(struct flags *f, const char *text)
 {
-    const char *const *parts;
-    size_t n = kb_split(arena, text, ',', &parts);
-    for (size_t i = 0; i < n; i++) {
-        if (!kb_streq(parts[i], "gc") && !kb_streq(parts[i], "all"))
-            return fail("--no-sim: there is no part \"%s\"", parts[i]);
-        f->server.no_gc = true;
-    }
+    struct kube_error err;
+    return lab_parts_parse(text, &f->sim.off, &err) < 0 ? fail("--no-sim: %s", err.message) : 0;
+}
+
+static int add_delay(struct flags *f, struct kb_arena *arena, const char *text)
+{
+    struct kube_error err;
+    unsigned parts = 0;
+    int64_t delay;
+    const char *equals = strchr(text, '=');
+    if (!equals || !kb_duration_parse(equals + 1, &delay) || delay < 0)
+        return fail("--delay: \"%s\" is not of the form PART=DURATION", text);
+    if (lab_parts_parse(kb_arena_strndup(arena, text, (size_t)(equals - text)), &parts, &err) < 0)
+        return fail("--delay: %s", err.message);
+    for (int i = 0; i < LAB_N_PARTS; i++)
+        if (parts & LAB_PART_BIT(i))
+            f->sim.delays[i] = delay;
     return 0;
 }
 
@@ -169,7 +191,14 @@ static int set_flag(struct flags *f, struct kb_arena *arena, int option, const c
         f->server.no_kinds = true;
         return 0;
     case OPTION_NO_SIM:
-        return disable_parts(f, arena, value);
+        return disable_parts(f, value);
+    case OPTION_DELAY:
+        return add_delay(f, arena, value);
+    case OPTION_NODES:
+        if (parse_number("nodes", value, 0, 10000, &n) < 0)
+            return -1;
+        f->sim.nodes = (unsigned)n;
+        return 0;
     case OPTION_HELP:
         fputs(help, stdout);
         exit(0);
@@ -186,6 +215,7 @@ static int parse_flags(int argc, char **argv, struct kb_arena *arena, struct fla
             return -1;
     if (optind < argc)
         return fail("unexpected argument \"%s\"", argv[optind]);
+    ret->server.no_gc = ret->sim.off & LAB_PART_BIT(LAB_PART_GC);
     ret->server.users = ret->users.items;
     ret->server.n_users = ret->users.n;
     return 0;
@@ -237,7 +267,7 @@ static int serve(struct flags *f, struct lab_server *server, struct kb_arena *ar
 int main(int argc, char **argv)
 {
     kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
-    struct flags flags = {0};
+    struct flags flags = {.sim.nodes = 3};
     struct lab_server *server;
     struct kube_error err;
     sigset_t signals;
@@ -250,7 +280,14 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (lab_server_new(&flags.server, &server, &err) < 0)
         return fail("%s", err.message), 1;
-    int rc = serve(&flags, server, arena, &signals);
+    struct lab_sim *sim = NULL;
+    int rc = lab_sim_new(server, &flags.sim, &sim, &err) < 0 ? fail("%s", err.message) : 0;
+    if (rc == 0) {
+        lab_sim_start(sim);
+        rc = serve(&flags, server, arena, &signals);
+    }
+    lab_server_stop(server);
+    lab_sim_free(sim);
     lab_server_free(server);
     return rc < 0;
 }
