@@ -22,7 +22,7 @@ def config_map(name, **data):
 class Http(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lab = Lab(PROGRAM)
+        cls.lab = Lab(PROGRAM, "--no-sim", "scheduler")
         cls.n = 0
 
     @classmethod

@@ -29,7 +29,7 @@ spec:
 class Kubectl(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.lab = Lab(PROGRAM, "--tls")
+        cls.lab = Lab(PROGRAM, "--tls", "--no-sim", "kubelet,scheduler")
         cls.manifest = cls.lab.root / "manifest.yaml"
 
     @classmethod
