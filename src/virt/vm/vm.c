@@ -24,7 +24,8 @@
 #include "virt/vm/words.h"
 #include <stdlib.h>
 
-#define ORPHAN_FINALIZER "orphan" /* metav1.FinalizerOrphanDependents */
+#define ORPHAN_FINALIZER "orphan"             /* metav1.FinalizerOrphanDependents */
+#define CALM_NS          (250 * KB_NS_PER_MS) /* a VMI that starts changes often: its VM repeats that in one write */
 
 int vm_fail(struct vm_pass *pass, const char *reason, const char *format, ...)
 {
@@ -117,11 +118,16 @@ static int delete_vm(struct vm_pass *pass, struct kube_error *reterr)
         struct kube_error error = {0};
         if (vm_stop(pass, &error) < 0)
             return vm_fail(pass, VM_REASON_DELETE_FAILED, "Failure attempting to delete VMI: %s", error.message);
+        if (!api_is_being_deleted(&pass->vmi->metadata)) { /* if it takes longer than this, the status tells */
+            pass->untold = true;
+            kube_request_later(pass->req, CALM_NS);
+        }
         return VM_END;
     }
     api_strings_remove(&meta->finalizers, VIRT_FINALIZER_VM);
     if (vm_write_spec(pass, reterr) < 0)
         return kube_error_wrap(reterr, "removing the finalizer");
+    pass->untold = pass->stored->metadata.finalizers.n == 0; /* gone: there is no status to write any more */
     return VM_END;
 }
 
@@ -340,7 +346,10 @@ static void map_vmi(void *self, struct kube_enqueuer *to, const void *before, co
         kube_deletion_observed_of(controller->vmis, key, key_of(to, &vmi->metadata));
     else if (!old)
         kube_creation_observed(controller->vmis, key);
-    enqueue_vm(to, vm);
+    if (old && new &&vmi_is_final(old) == vmi_is_final(new))
+        kube_enqueue_after(to, key, CALM_NS);
+    else
+        enqueue_vm(to, vm);
 }
 
 static void enqueue_index(struct kube_enqueuer *to, const char *index, const char *key)
