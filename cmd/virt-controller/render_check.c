@@ -73,14 +73,20 @@ static void check_networks(const struct check *check)
     }
 }
 
+/* Labels of nodes tell which frequency of time stamp counters all can give to a guest. */
 static void check_nodes(const struct check *check)
 {
+    const struct kv_developer_configuration *developer = check->world->config->spec->developer_configuration;
     const struct kv_vmi *vmi = check->instance->vmi;
 
-    if (virt_tsc_requirement(vmi) == VIRT_TSC_FOR_BOOT && !vmi->status.topology_hints)
-        add(check, "domain.cpu.features",
-            "invtsc needs schedulable Nodes with label cpu-timer.node.kubevirt.io/tsc-frequency: give them with "
-            "--with");
+    if (virt_tsc_requirement(vmi) == VIRT_TSC_NOT_REQUIRED || vmi->status.topology_hints ||
+        developer->minimum_cluster_tsc_frequency)
+        return;
+    kb_vec_foreach (object, &check->world->objects)
+        if (object->type == &core_node_type)
+            return;
+    add(check, virt_tsc_requirement(vmi) == VIRT_TSC_FOR_BOOT ? "domain.cpu.features" : "domain.features.hyperv",
+        "depends on the Nodes' labels cpu-timer.node.kubevirt.io/tsc-frequency: give the Nodes with --with");
 }
 
 void render_find_missing(const struct render_world *world, const struct render_instance *instance,

@@ -331,8 +331,8 @@ static void the_terms_add_up(void **state)
     static const char *const domains[] = {
         "'memory':{'guest':'1Gi'}",
         "'cpu':{'cores':2,'dedicatedCpuPlacement':true,'isolateEmulatorThread':true},'memory':{'guest':'1Gi'}",
-        "'memory':{'guest':'1Gi','hugepages':{'pageSize':'2Mi'}},'resources':{'requests':{'memory':'2Gi'},"
-        "'limits':{'memory':'3Gi'}}",
+        ("'memory':{'guest':'1Gi','hugepages':{'pageSize':'2Mi'}},'resources':{'requests':{'memory':'2Gi'},"
+         "'limits':{'memory':'3Gi'}}"),
         "'resources':{'requests':{'memory':'1G','cpu':'1'}},'devices':{'gpus':[{'name':'a','deviceName':'x/g'}]}",
     };
 
