@@ -1,9 +1,12 @@
 /*
- * The elector's life: options, thread, calls to the API server without blocking, and what the owner is told.
+ * The elector's life: options, turns, calls to the API server without blocking, and what the owner is told.
  *
  * Calls are given a number; an answer whose number is not that of the call in flight comes from one that was abandoned,
  * and is ignored. Each call and the watch hold a reference, so that what comes late finds the elector even after
  * kube_leader_free.
+ *
+ * The elector has no thread: a post on its client's transport runs each turn, at the time that the one before named or
+ * when something came. So a renewal costs the process two wake-ups, one to send it and one for the answer.
  */
 #include "kube/leader.h"
 #include "base/strings.h"
@@ -40,7 +43,7 @@ int kube_leader_new(const struct kube_leader_options *options, struct kube_leade
     leader->options.fenced = kb_malloc((options->n_fenced + 1) * sizeof *options->fenced);
     leader->references = 1;
     pthread_mutex_init(&leader->lock, NULL);
-    kb_cond_init(&leader->wake);
+    kb_cond_init(&leader->over);
     for (size_t i = 0; i < options->n_fenced; i++) {
         leader->options.fenced[i] = options->fenced[i];
         kube_client_set_fence(options->fenced[i], 0);
@@ -55,7 +58,7 @@ static void release(struct kube_leader *leader)
     kube_lease_done(&leader->lease);
     kube_lease_done(&leader->watched);
     kb_strbuf_done(&leader->answer.body);
-    pthread_cond_destroy(&leader->wake);
+    pthread_cond_destroy(&leader->over);
     pthread_mutex_destroy(&leader->lock);
     free(leader->notices.observed);
     free(leader->reported);
@@ -79,10 +82,25 @@ void kube_leader_unlock_unref(struct kube_leader *leader)
         release(leader);
 }
 
+static void turn(void *userdata);
+
+/* With the lock held: the next turn is at `due`. The post has a reference. */
+static void arm(struct kube_leader *leader, int64_t due)
+{
+    struct kube_transport *transport = kube_client_transport(leader->options.client);
+    int64_t delay = due - leader->options.clock->mono(leader->options.clock);
+    if (leader->post && !transport->unpost(transport, leader->post))
+        return; /* it waits for the lock, and will see what we have seen */
+    if (!leader->post)
+        kube_leader_ref(leader);
+    leader->post = transport->post(transport, delay > 0 ? delay : 0, turn, leader);
+}
+
 void kube_leader_wake(struct kube_leader *leader)
 {
     leader->woken = true;
-    pthread_cond_broadcast(&leader->wake);
+    if (leader->started && !leader->in_turn && leader->role != KUBE_LEADER_OVER)
+        arm(leader, 0);
 }
 
 /* ---- calls ---- */
@@ -178,28 +196,33 @@ int64_t kube_leader_poll(struct kube_leader *leader)
     return due;
 }
 
-static void *run(void *userdata)
+/* On the transport's thread: what is due, and when it goes on. */
+static void turn(void *userdata)
 {
     struct kube_leader *leader = userdata;
-    struct kb_clock *clock = leader->options.clock;
     pthread_mutex_lock(&leader->lock);
-    while (leader->role != KUBE_LEADER_OVER) {
+    leader->post = 0;
+    leader->in_turn = true;
+    int64_t due;
+    do {
         leader->woken = false;
-        int64_t due = kube_leader_step(leader);
+        due = kube_leader_step(leader);
         tell_owner(leader);
-        while (leader->role != KUBE_LEADER_OVER && !leader->woken &&
-               !clock->wait(clock, &leader->wake, &leader->lock, due))
-            continue;
-    }
-    pthread_mutex_unlock(&leader->lock);
-    return NULL;
+    } while (leader->woken && leader->role != KUBE_LEADER_OVER);
+    leader->in_turn = false;
+    if (leader->role == KUBE_LEADER_OVER)
+        pthread_cond_broadcast(&leader->over);
+    else
+        arm(leader, due);
+    kube_leader_unlock_unref(leader);
 }
 
 void kube_leader_start(struct kube_leader *leader)
 {
-    if (pthread_create(&leader->thread, NULL, run, leader) != 0)
-        abort(); /* as when memory runs out */
-    leader->threaded = true;
+    pthread_mutex_lock(&leader->lock);
+    leader->started = true;
+    arm(leader, 0);
+    pthread_mutex_unlock(&leader->lock);
 }
 
 bool kube_leader_is_leading(const struct kube_leader *leader)
@@ -230,10 +253,13 @@ void kube_leader_begin_stop(struct kube_leader *leader)
 
 void kube_leader_stop(struct kube_leader *leader)
 {
+    struct kb_clock *clock = leader->options.clock;
     kube_leader_begin_stop(leader);
-    if (leader->threaded)
-        pthread_join(leader->thread, NULL);
-    leader->threaded = false;
+    pthread_mutex_lock(&leader->lock);
+    while (leader->started && (leader->role != KUBE_LEADER_OVER || leader->in_turn))
+        clock->wait(clock, &leader->over, &leader->lock, INT64_MAX);
+    leader->started = false;
+    pthread_mutex_unlock(&leader->lock);
 }
 
 void kube_leader_free(struct kube_leader *leader)

@@ -1,7 +1,8 @@
 /*
  * Leader election on a coordination.k8s.io/v1 Lease, compatible with client-go's: same fields, timings and jitter, so
- * that both can contend for one lease during a roll-out. Has its own thread and should have its own client (no rate
- * limit can starve it). The identity must be unique per process: host name plus a random suffix.
+ * that both can contend for one lease during a roll-out. Runs on the thread of its client's transport and should have
+ * a client and a transport of its own (no rate limit and no load can starve it). The identity must be unique per
+ * process: host name plus a random suffix.
  *
  * While leading, the fence of `fenced` clients is moved to (last successful renewal + lease duration - margin): a
  * process that can't renew stops writing before another can take the lease.
@@ -33,7 +34,7 @@ struct kube_leader_options {
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
     struct kube_client **fenced; /* clients whose writes need the lease */
     size_t n_fenced;
-    /* On the elector's thread, which renews: they must not block, nor call stop or free. */
+    /* On the transport's thread, which renews: they must not block, nor call stop or free. */
     void (*started)(void *userdata); /* leads now */
     void (*stopped)(void *userdata); /* the lease is lost, for good; not called after kube_leader_stop */
     void (*observed)(void *userdata, const char *identity); /* another leads; or NULL */
@@ -45,7 +46,7 @@ int kube_leader_new(const struct kube_leader_options *options, struct kube_leade
 void kube_leader_start(struct kube_leader *leader);
 bool kube_leader_is_leading(const struct kube_leader *leader);
 /* Stops renewing; closes the fences and releases the lease when it is held; returns after at most the renew deadline.
- * Call it after the workers have drained. */
+ * Call it after the workers have drained, not on the transport's thread. */
 void kube_leader_stop(struct kube_leader *leader);
 void kube_leader_free(struct kube_leader *leader); /* stops first; before the client is freed; NULL is allowed */
 

@@ -1,7 +1,7 @@
 /*
  * What the files of leader election share.
  *
- *   leader.c        life, thread, calls to the API server, callbacks to the owner
+ *   leader.c        life, turns, calls to the API server, callbacks to the owner
  *   leader_steps.c  the rules: what is done when (no thread, no waiting: tests drive it by kube_leader_poll)
  *   leader_lease.c  the record in the Lease
  *   leader_watch.c  the watch of a standby
@@ -57,11 +57,10 @@ struct kube_lease_watch;
 struct kube_leader {
     struct kube_leader_options options; /* strings and `fenced` are copies */
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool woken;
-    int references; /* the owner, calls, the watch */
-    pthread_t thread;
-    bool threaded, stopping;
+    pthread_cond_t over; /* the last turn has ended */
+    bool started, in_turn, woken, stopping;
+    uint64_t post;  /* the next turn; 0: none */
+    int references; /* the owner, calls, the watch, the post */
     _Atomic bool leading;
     enum kube_leader_role role;
 
@@ -94,7 +93,7 @@ struct kube_leader {
 
 /* Does all that is due; returns the mono time of what is due next. INT64_MAX when over. With the lock held. */
 int64_t kube_leader_step(struct kube_leader *leader);
-/* The same for tests, without a thread: takes the lock and tells the owner. */
+/* The same for tests, without kube_leader_start: takes the lock and tells the owner. */
 int64_t kube_leader_poll(struct kube_leader *leader);
 /* What kube_leader_stop does before it waits. */
 void kube_leader_begin_stop(struct kube_leader *leader);
