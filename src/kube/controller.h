@@ -66,7 +66,9 @@ struct kube_runtime_options {
     struct kb_clock *clock;
     struct kb_random *random;
     int64_t reconcile_warn_ns; /* a reconcile running longer is logged; 0: 30 s */
-    void (*informer_error)(void *userdata, int informer, const struct kube_error *error); /* or NULL */
+    /* Both on the transport's thread; or NULL. Errors are logged by the runtime already. */
+    void (*informer_error)(void *userdata, int informer, const struct kube_error *error);
+    void (*informer_synced)(void *userdata, int informer);
     void *userdata;
     const struct kube_queue_observer *queue_observer;                     /* or NULL */
     void *(*queue_observer_data)(void *userdata, const char *queue_name); /* its userdata, by queue */

@@ -76,11 +76,25 @@ void kube_runtime_at_end(struct kube_runtime *runtime, void (*end)(void *data), 
 
 /* ---- informers ---- */
 
+/* A watch that goes on failing is a warning once; it is one again when something came in between. */
+static bool is_repeated(struct kube_runtime_informer *informer)
+{
+    struct kube_informer_state state;
+    kube_informer_get_state(informer->informer, &state);
+    bool repeated = informer->error_logged && informer->events_at_error == state.events;
+    informer->error_logged = true;
+    informer->events_at_error = state.events;
+    return repeated;
+}
+
 static void on_error(void *userdata, const struct kube_informer_spec *spec, const struct kube_error *error)
 {
     struct kube_runtime_informer *informer = userdata;
     const struct kube_runtime_options *options = &informer->runtime->options;
-    kb_log(KB_WARNING, "informer %s: %s", spec->name, error->message);
+    if (is_repeated(informer))
+        kb_log_v(4, "informer %s: still failing: %s", spec->name, error->message);
+    else
+        kb_log(KB_WARNING, "informer %s: %s", spec->name, error->message);
     if (options->informer_error)
         options->informer_error(options->userdata, informer->id, error);
 }
@@ -90,6 +104,8 @@ static void on_synced(void *userdata, const struct kube_informer_spec *spec)
     struct kube_runtime_informer *informer = userdata;
     kb_log_v(4, "informer %s has synced", spec->name);
     kube_pool_informer_synced(informer->runtime);
+    if (informer->runtime->options.informer_synced)
+        informer->runtime->options.informer_synced(informer->runtime->options.userdata, informer->id);
 }
 
 void kube_runtime_add_informer(struct kube_runtime *runtime, int id, const struct kube_informer_spec *spec)

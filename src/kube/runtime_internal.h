@@ -34,7 +34,9 @@ struct kube_runtime_informer {
     int id;
     const struct kube_informer_spec *spec;
     struct kube_informer *informer;
-    bool started; /* with the runtime's lock */
+    bool started;             /* with the runtime's lock */
+    uint64_t events_at_error; /* how many had come when an error was last logged */
+    bool error_logged;
     struct {
         size_t n;
         struct kube_runtime_binding *items;
