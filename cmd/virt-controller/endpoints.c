@@ -2,74 +2,19 @@
  * The HTTPS end points: /healthz, /leader, /metrics and the profiler's three. What people parse is byte for byte the
  * reference's: JSON with one space of indent, sorted keys, no new line at the end. Source: process.md section 4.
  */
+#include "base/log.h"
 #include "base/strings.h"
+#include "cmd/virt-controller/pretty.h"
 #include "cmd/virt-controller/process.h"
 
-static void put_indented(struct kb_strbuf *out, const char *json, int depth)
-{
-    for (const char *c = json; *c; c++) {
-        kb_strbuf_putc(out, *c);
-        for (int i = 0; *c == '\n' && i < depth; i++)
-            kb_strbuf_putc(out, ' ');
-    }
-}
+#define PLAIN_TEXT "text/plain; charset=utf-8"
 
-/* {"gitVersion":"..."} -> one space of indent, keys sorted, as the reference prints it. */
-static char *pretty_version(const char *json, size_t n)
-{
-    yyjson_doc *doc;
-    if (api_parse(json, n, &doc, NULL) < 0)
-        return NULL;
-    struct kb_arena *arena = kb_arena_new();
-    struct api_string_map map = {0};
-    struct kb_strbuf text = {0};
-    yyjson_obj_iter iter = yyjson_obj_iter_with(yyjson_doc_get_root(doc));
-    for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));) {
-        yyjson_val *value = yyjson_obj_iter_get_val(key);
-        if (yyjson_is_str(value))
-            api_map_set(arena, &map, yyjson_get_str(key), yyjson_get_str(value));
-    }
-    kb_strbuf_putc(&text, '{');
-    for (size_t i = 0; i < map.n; i++) {
-        kb_strbuf_puts(&text, i ? ",\n " : "\n ");
-        kb_strbuf_json_string(&text, map.items[i].key, strlen(map.items[i].key));
-        kb_strbuf_puts(&text, ": ");
-        kb_strbuf_json_string(&text, map.items[i].value, strlen(map.items[i].value));
-    }
-    kb_strbuf_puts(&text, map.n ? "\n}" : "}");
-    kb_arena_free(arena);
-    yyjson_doc_free(doc);
-    return kb_strbuf_take(&text);
-}
+/* ---- /healthz, /leader, /metrics ---- */
 
-void endpoints_forget_api_version(struct process *process)
+static void put_member(struct kb_strbuf *out, const char *name, const char *text)
 {
-    pthread_mutex_lock(&process->version_lock);
-    free(process->api_version);
-    process->api_version = NULL;
-    pthread_mutex_unlock(&process->version_lock);
-}
-
-/* The API server's version, asked for once and again after a broken watch. The caller frees *ret. */
-static int api_version(struct process *process, char **ret, struct kube_error *reterr)
-{
-    pthread_mutex_lock(&process->version_lock);
-    char *known = process->api_version ? kb_strdup(process->api_version) : NULL;
-    pthread_mutex_unlock(&process->version_lock);
-    if (!known) {
-        kb_cleanup_strbuf struct kb_strbuf body = {0};
-        if (kube_call_path(process->probe_client, "/version", &body, reterr) < 0)
-            return -1;
-        known = pretty_version(kb_strbuf_text(&body), body.length);
-        if (!known)
-            return kube_error_set(reterr, KUBE_ERROR_INVALID, "/version: the answer is not JSON");
-        pthread_mutex_lock(&process->version_lock);
-        free(process->api_version);
-        process->api_version = kb_strdup(known);
-        pthread_mutex_unlock(&process->version_lock);
-    }
-    *ret = known;
-    return 0;
+    kb_strbuf_printf(out, "\"%s\":", name);
+    kb_strbuf_json_string(out, text, strlen(text));
 }
 
 static void healthz(void *userdata, const struct kube_http_query *query, struct kube_http_answer *ret)
@@ -77,20 +22,22 @@ static void healthz(void *userdata, const struct kube_http_query *query, struct 
     (void)query;
     struct process *process = userdata;
     const struct virt_config *config = virt_config_current(process->context.config);
-    kb_cleanup_free char *version = NULL;
+    kb_cleanup_strbuf struct kb_strbuf version = {0}, json = {0};
     struct kube_error error = {0};
-    kb_strbuf_puts(&ret->body, "{\n \"apiserver\": {\n  \"connectivity\": ");
-    if (api_version(process, &version, &error) == 0) {
-        kb_strbuf_puts(&ret->body, "\"ok\",\n  \"version\": ");
-        put_indented(&ret->body, version, 2);
+    kb_strbuf_puts(&json, "{\"apiserver\":{");
+    if (health_check(process->health, &version, &error) == 0) {
+        put_member(&json, "connectivity", "ok");
+        kb_strbuf_printf(&json, ",\"version\":%s", kb_strbuf_text(&version));
     } else {
         ret->status = 500;
-        kb_strbuf_puts(&ret->body, "\"failed\",\n  \"error\": ");
-        kb_strbuf_json_string(&ret->body, error.message, strlen(error.message));
+        put_member(&json, "connectivity", "failed");
+        kb_strbuf_putc(&json, ',');
+        put_member(&json, "error", error.message);
     }
-    kb_strbuf_puts(&ret->body, "\n },\n \"config-resource-version\": ");
-    kb_strbuf_json_string(&ret->body, config->resource_version, strlen(config->resource_version));
-    kb_strbuf_puts(&ret->body, "\n}");
+    kb_strbuf_puts(&json, "},");
+    put_member(&json, "config-resource-version", config->resource_version);
+    kb_strbuf_putc(&json, '}');
+    pretty_json(kb_strbuf_text(&json), json.length, &ret->body, NULL);
     virt_config_unref(config);
 }
 
@@ -118,11 +65,68 @@ static void metrics(void *userdata, const struct kube_http_query *query, struct 
     kube_metrics_write(process->context.metrics, &ret->body);
 }
 
+/* ---- the profiler ---- */
+
+/* Refuses unless the KubeVirt CR switches the profiler on. */
+static bool may_profile(struct process *process, const char *what, struct kube_http_answer *ret)
+{
+    const struct virt_config *config = virt_config_current(process->context.config);
+    const struct kv_developer_configuration *developer = config->spec->developer_configuration;
+    bool enabled = developer && developer->cluster_profiler;
+    virt_config_unref(config);
+    if (enabled)
+        return true;
+    ret->status = 403;
+    ret->content_type = PLAIN_TEXT;
+    kb_strbuf_printf(&ret->body, "Unable to %s. \"ClusterProfiler\" feature gate must be enabled", what);
+    return false;
+}
+
+static void start_profiler(void *userdata, const struct kube_http_query *query, struct kube_http_answer *ret)
+{
+    (void)query;
+    struct process *process = userdata;
+    if (!may_profile(process, "start profiler", ret))
+        return;
+    ret->content_type = PLAIN_TEXT;
+    profiler_start(process->profiler);
+}
+
+static void stop_profiler(void *userdata, const struct kube_http_query *query, struct kube_http_answer *ret)
+{
+    (void)query;
+    struct process *process = userdata;
+    struct kube_error error;
+    if (!may_profile(process, "stop profiler", ret))
+        return;
+    ret->content_type = PLAIN_TEXT;
+    if (profiler_stop(process->profiler, &error) == 0)
+        return;
+    ret->status = 500;
+    kb_strbuf_printf(&ret->body, "could not stop internal profiling: %s", error.message);
+}
+
+static void dump_profiler(void *userdata, const struct kube_http_query *query, struct kube_http_answer *ret)
+{
+    (void)query;
+    struct process *process = userdata;
+    kb_cleanup_strbuf struct kb_strbuf json = {0};
+    if (!may_profile(process, "retrieve profiler data", ret))
+        return;
+    profiler_dump(process->profiler, &json);
+    pretty_json(kb_strbuf_text(&json), json.length, &ret->body, NULL);
+}
+
 static const struct kube_http_route routes[] = {
     {"GET", "/healthz", healthz, .json = true},
     {"GET", "/leader", leader, .json = true},
     {"GET", "/metrics", metrics},
+    {"GET", "/start-profiler", start_profiler, .json = true},
+    {"GET", "/stop-profiler", stop_profiler, .json = true},
+    {"GET", "/dump-profiler", dump_profiler, .json = true},
 };
+
+/* ---- TLS ---- */
 
 /* VersionTLS10 ... VersionTLS13; anything else is 1.2. */
 static int tls_version(const char *name)
@@ -134,14 +138,27 @@ static int tls_version(const char *name)
     return 12;
 }
 
+/* The names stay valid until the next handshake, because the configuration that they stand in is kept until then. */
 static void tls_policy(void *userdata, struct kube_tls_policy *ret)
 {
     struct process *process = userdata;
     const struct virt_config *config = virt_config_current(process->context.config);
-    ret->minimum_version = 12;
-    if (config->spec->tls_configuration)
-        ret->minimum_version = tls_version(config->spec->tls_configuration->min_tls_version);
-    virt_config_unref(config);
+    const struct kv_tls_configuration *tls = config->spec->tls_configuration;
+    virt_config_unref(process->tls_config);
+    process->tls_config = config;
+    ret->minimum_version = tls ? tls_version(tls->min_tls_version) : 12;
+    ret->ciphers = tls ? tls->ciphers.items : NULL;
+    ret->n_ciphers = tls ? tls->ciphers.n : 0;
+}
+
+static void certificate(void *userdata, const struct kube_error *error)
+{
+    const struct process *process = userdata;
+    if (error)
+        kb_log_object(KB_WARNING, &(struct kb_log_object){.reason = error->message},
+                      "the certificate in %s can not be loaded", process->options->cert_file);
+    else
+        kb_log(KB_INFO, "certificate %s loaded", process->options->cert_file);
 }
 
 int endpoints_start(struct process *process, struct kube_error *reterr)
@@ -156,9 +173,12 @@ int endpoints_start(struct process *process, struct kube_error *reterr)
         .n_routes = KB_ARRAY_LEN(routes),
         .userdata = process,
         .tls_policy = tls_policy,
+        .certificate = certificate,
     };
     kube_metrics_add_process_collector(process->context.metrics);
     if (kube_server_start(&server, &process->server, reterr) < 0)
         return kube_error_wrap(reterr, "HTTPS server");
+    kb_log(KB_INFO, "serving /healthz, /leader and /metrics on %s port %d", options->listen,
+           kube_server_port(process->server));
     return 0;
 }

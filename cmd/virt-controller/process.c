@@ -24,10 +24,11 @@
 #define NAMESPACE_FILE    "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 #define DEFAULT_NAMESPACE "kubevirt"
 #define LEASE_NAME        "virt-controller"
-#define CLIENT_QPS        200 /* pkg/virt-controller/watch/application.go: default of the rate limiter */
-#define CLIENT_BURST      400
-#define PROBE_TIMEOUT_NS  (5 * KB_NS_PER_S)
 #define DRAIN_GRACE_NS    (20 * KB_NS_PER_S) /* below the Pod's 30 s of grace */
+#define SETTLED_MS        2000               /* without news for so long, the caches are full */
+#define TRIM_INTERVAL_MS  60000              /* between two looks at how much of the heap is free */
+#define TRIM_BYTES        (4u << 20)         /* so much more of it than after the last trim goes back to the system */
+#define MMAP_BYTES        (256 << 10)        /* larger blocks never were part of the heap */
 
 void process_wake(struct process *process)
 {
@@ -79,10 +80,10 @@ static int connect_transport(struct process *process, struct kube_transport **re
 }
 
 static struct kube_client *make_client(struct process *process, struct kube_transport *transport,
-                                       struct kube_limiter *limiter, int64_t timeout_ns)
+                                       struct kube_limiter *limiter)
 {
-    return kube_client_new(&(struct kube_client_options){
-        .transport = transport, .limiter = limiter, .clock = process->clock, .timeout_ns = timeout_ns});
+    return kube_client_new(
+        &(struct kube_client_options){.transport = transport, .limiter = limiter, .clock = process->clock});
 }
 
 static int connect_clients(struct process *process, struct kube_error *reterr)
@@ -94,11 +95,11 @@ static int connect_clients(struct process *process, struct kube_error *reterr)
         return -1;
     if (connect_transport(process, &process->lease_transport, reterr) < 0)
         return -1;
-    process->limiter = kube_limiter_new(process->clock, CLIENT_QPS, CLIENT_BURST);
-    process->lease_limiter = kube_limiter_new(process->clock, CLIENT_QPS, CLIENT_BURST);
-    process->client = make_client(process, process->transport, process->limiter, 0);
-    process->lease_client = make_client(process, process->lease_transport, process->lease_limiter, 0);
-    process->probe_client = make_client(process, process->lease_transport, NULL, PROBE_TIMEOUT_NS);
+    process->limiter = kube_limiter_new(process->clock, PROCESS_CLIENT_QPS, PROCESS_CLIENT_BURST);
+    process->lease_limiter = kube_limiter_new(process->clock, PROCESS_CLIENT_QPS, PROCESS_CLIENT_BURST);
+    process->client = make_client(process, process->transport, process->limiter);
+    process->lease_client = make_client(process, process->lease_transport, process->lease_limiter);
+    process->health = health_new(process->lease_transport, process->clock);
     kube_client_set_fence(process->client, 0); /* nothing is written before this process leads */
     return 0;
 }
@@ -106,11 +107,15 @@ static int connect_clients(struct process *process, struct kube_error *reterr)
 static void informer_error(void *userdata, int informer, const struct kube_error *error)
 {
     struct process *process = userdata;
+    (void)error;
     if (informer == VIRT_KUBEVIRT)
-        endpoints_forget_api_version(process);
-    const struct kube_informer_spec *spec =
-        kube_informer_get_spec(kube_runtime_informer(process->context.runtime, informer));
-    kb_log(KB_WARNING, "watch of %s: %s", spec->name, error->message);
+        health_forget(process->health);
+}
+
+static void informer_synced(void *userdata, int informer)
+{
+    (void)informer;
+    process_wake(userdata);
 }
 
 static void *queue_metrics(void *userdata, const char *queue_name)
@@ -147,6 +152,7 @@ static void make_context(struct process *process)
         .clock = process->clock,
         .random = process->random,
         .informer_error = informer_error,
+        .informer_synced = informer_synced,
         .userdata = process,
         .queue_observer = &kube_workqueue_metrics,
         .queue_observer_data = queue_metrics,
@@ -166,19 +172,49 @@ static void add_controllers(struct process *process)
     virt_vmi_controller_add(&process->context, (int)process->options->vmi_threads);
 }
 
-/* The caches without which nothing can be decided; waits for the API server as long as it takes. */
-static int first_caches(struct process *process, struct kube_error *reterr)
+/* ---- waiting; the main thread ---- */
+
+/* Until `done`, or until the process is to end: false. */
+static bool wait_until(struct process *process, bool (*done)(struct process *process), int timeout_ms)
 {
-    static const int first[] = {VIRT_CRD, VIRT_KUBEVIRT};
+    struct pollfd fds[] = {{.fd = process->signal_fd, .events = POLLIN}, {.fd = process->wake_fd, .events = POLLIN}};
+    while (!process->lost && !done(process)) {
+        int n = poll(fds, KB_ARRAY_LEN(fds), timeout_ms);
+        uint64_t count;
+        if (n == 0)
+            return true;
+        if (n < 0 && errno != EINTR)
+            abort(); /* these descriptors can't fail */
+        if (n > 0 && fds[0].revents)
+            return false;
+        if (n > 0 && fds[1].revents && read(process->wake_fd, &count, sizeof(count)) < 0)
+            continue; /* somebody else's wake-up was taken along */
+    }
+    return !process->lost;
+}
+
+static const int first_informers[] = {VIRT_CRD, VIRT_KUBEVIRT};
+
+static bool have_first_caches(struct process *process)
+{
+    for (size_t i = 0; i < KB_ARRAY_LEN(first_informers); i++)
+        if (!kube_informer_has_synced(kube_runtime_informer(process->context.runtime, first_informers[i])))
+            return false;
+    return true;
+}
+
+/* The caches without which nothing can be decided; waits for the API server as long as it takes. */
+static bool first_caches(struct process *process)
+{
     reload_attach(process);
-    for (size_t i = 0; i < KB_ARRAY_LEN(first); i++)
-        kube_runtime_start_informer(process->context.runtime, first[i]);
-    if (!kube_runtime_wait_synced(process->context.runtime, first, KB_ARRAY_LEN(first), INT64_MAX))
-        return kube_error_set(reterr, KUBE_ERROR_CANCELLED, "stopped before the first caches were full");
+    for (size_t i = 0; i < KB_ARRAY_LEN(first_informers); i++)
+        kube_runtime_start_informer(process->context.runtime, first_informers[i]);
+    if (!wait_until(process, have_first_caches, -1))
+        return false;
     const struct virt_config *config = virt_config_current(process->context.config);
     process->context.launcher.hypervisor = kb_arena_strdup(process->arena, virt_config_hypervisor(config));
     virt_config_unref(config);
-    return 0;
+    return true;
 }
 
 static void leading_started(void *userdata)
@@ -187,6 +223,12 @@ static void leading_started(void *userdata)
     kb_log(KB_INFO, "Started leading as %s", process->identity);
     kube_runtime_start_workers(process->context.runtime);
     process->leading = true;
+}
+
+static void another_leads(void *userdata, const char *identity)
+{
+    (void)userdata;
+    kb_log(KB_INFO, "%s leads; this replica stands by with warm caches", identity);
 }
 
 static void leading_stopped(void *userdata)
@@ -220,6 +262,7 @@ static int contend(struct process *process, struct kube_error *reterr)
         .n_fenced = 1,
         .started = leading_started,
         .stopped = leading_stopped,
+        .observed = another_leads,
         .userdata = process,
     };
     if (kube_leader_new(&leader, &process->leader, reterr) < 0)
@@ -228,7 +271,7 @@ static int contend(struct process *process, struct kube_error *reterr)
     return 0;
 }
 
-static int start(struct process *process, struct kube_error *reterr)
+static int prepare(struct process *process, struct kube_error *reterr)
 {
     if (read_install_namespace(process, reterr) < 0)
         return -1;
@@ -239,14 +282,21 @@ static int start(struct process *process, struct kube_error *reterr)
     make_context(process);
     add_informers(process);
     add_controllers(process);
-    if (first_caches(process, reterr) < 0)
+    process->profiler = profiler_new(process->context.runtime, process->clock);
+    return 0;
+}
+
+static int go_on_air(struct process *process, struct kube_error *reterr)
+{
+    if (reload_find_openshift(process, reterr) < 0)
         return -1;
     if (endpoints_start(process, reterr) < 0)
         return -1;
     for (int id = VIRT_VMI; id < VIRT_ROUTE; id++)
         kube_runtime_start_informer(process->context.runtime, id);
-    if (reload_start_optional(process, reterr) < 0)
-        return -1;
+    if (process->openshift)
+        kube_runtime_start_informer(process->context.runtime, VIRT_ROUTE);
+    process->switch_wanted = true;
     return contend(process, reterr);
 }
 
@@ -262,58 +312,88 @@ static int signal_descriptor(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int wait_for_end(struct process *process, int signals)
+static bool wants_switch(struct process *process)
 {
-    struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = process->wake_fd, .events = POLLIN}};
-    for (;;) {
-        if (poll(fds, KB_ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
-            return PROCESS_FATAL;
-        if (process->lost) {
-            kb_log(KB_FATAL, "leaderelection lost");
-            return PROCESS_FATAL;
+    return process->switch_wanted;
+}
+
+/* What a burst of work has left free at the end of the heap, and in whole pages within it. */
+static void give_memory_back(size_t *free_after_trim)
+{
+    size_t unused = mallinfo2().fordblks;
+    if (unused > *free_after_trim + TRIM_BYTES) {
+        malloc_trim(0);
+        unused = mallinfo2().fordblks;
+        *free_after_trim = unused;
+    }
+    if (unused < *free_after_trim)
+        *free_after_trim = unused;
+}
+
+static void run(struct process *process)
+{
+    size_t free_after_trim = 0;
+    int timeout_ms = SETTLED_MS;
+    while (wait_until(process, wants_switch, timeout_ms)) {
+        if (atomic_exchange(&process->switch_wanted, false)) {
+            reload_switch_optional(process);
+            continue;
         }
-        if (fds[0].revents)
-            return PROCESS_OK;
-        uint64_t count;
-        if (fds[1].revents && read(process->wake_fd, &count, sizeof(count)) < 0)
-            return PROCESS_FATAL;
+        if (timeout_ms == SETTLED_MS)
+            malloc_trim(0); /* the first lists' leftovers */
+        else
+            give_memory_back(&free_after_trim);
+        timeout_ms = TRIM_INTERVAL_MS;
     }
 }
 
-/* Workers first, so that the next leader finds nothing half done; then the lease, so that it needn't wait. */
-static void stop(struct process *process)
+static void release(struct process *process)
 {
-    if (process->context.runtime && !kube_runtime_stop_workers(process->context.runtime, DRAIN_GRACE_NS))
-        kb_log(KB_WARNING, "some reconciles still ran when the time to end was over");
-    if (process->leader)
-        kube_leader_stop(process->leader);
     kube_server_stop(process->server);
-    kube_recorder_free(process->context.vm_recorder);
-    kube_recorder_free(process->leader_recorder);
-    kube_client_close(process->client);
-    kube_client_close(process->lease_client);
-    kube_client_close(process->probe_client);
     kube_runtime_free(process->context.runtime);
     kube_leader_free(process->leader);
+    kube_client_free(process->client); /* its calls end by posts: while the transport still runs those */
+    kube_client_free(process->lease_client);
     process->transport->free(process->transport);
     process->lease_transport->free(process->lease_transport);
-    kube_client_free(process->client);
-    kube_client_free(process->lease_client);
-    kube_client_free(process->probe_client);
+    health_free(process->health);
+    profiler_free(process->profiler);
     kube_limiter_free(process->limiter);
     kube_limiter_free(process->lease_limiter);
+    virt_config_unref(process->tls_config);
     virt_config_store_free(process->context.config);
     kube_metrics_free(process->context.metrics);
     kube_config_free(process->kube_config);
-    free(process->api_version);
     close(process->wake_fd);
+    close(process->signal_fd);
     kb_arena_free(process->arena);
+}
+
+/*
+ * Workers first, so that the next leader finds nothing half done; then their events, which need the lease; then the
+ * lease, so that the next leader needn't wait. A reconcile that hangs is left behind: the fence is closed to it.
+ */
+static void stop(struct process *process)
+{
+    kb_log(KB_INFO, "ending: workers finish what they have begun, then the lease is released");
+    process->leading = false;
+    bool drained = kube_runtime_stop_workers(process->context.runtime, DRAIN_GRACE_NS);
+    if (drained)
+        kube_recorder_free(process->context.vm_recorder);
+    else
+        kb_log(KB_WARNING, "some reconciles still ran when the time to end was over");
+    if (process->leader)
+        kube_leader_stop(process->leader);
+    kube_recorder_free(process->leader_recorder);
+    kb_log(KB_INFO, "ended");
+    if (drained)
+        release(process);
 }
 
 int process_run(const struct options *options)
 {
-    int signals = signal_descriptor();
     mallopt(M_ARENA_MAX, 1); /* one heap: a thread's own would cost more than its lock does */
+    mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
     kb_log_init("virt-controller", STDERR_FILENO, NULL);
     kb_log_set_verbosity((int)options->verbosity);
     struct process process = {
@@ -321,16 +401,24 @@ int process_run(const struct options *options)
         .arena = kb_arena_new(),
         .clock = kb_clock_system(),
         .random = kb_random_system(),
+        .signal_fd = signal_descriptor(),
         .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-        .version_lock = PTHREAD_MUTEX_INITIALIZER,
     };
     struct kube_error error = {0};
-    if (start(&process, &error) < 0) {
+    int rc = prepare(&process, &error);
+    bool synced = rc == 0 && first_caches(&process);
+    if (synced)
+        rc = go_on_air(&process, &error);
+    if (rc < 0) {
         kb_log(KB_FATAL, "%s", error.message);
         return PROCESS_FATAL; /* nothing was written yet: ending is the clean-up */
     }
-    int status = wait_for_end(&process, signals);
-    if (status == PROCESS_OK)
-        stop(&process);
-    return status;
+    if (synced)
+        run(&process);
+    if (process.lost) {
+        kb_log(KB_FATAL, "leaderelection lost");
+        return PROCESS_FATAL;
+    }
+    stop(&process);
+    return PROCESS_OK;
 }

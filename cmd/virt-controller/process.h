@@ -5,15 +5,20 @@
 #ifndef CMD_VIRT_CONTROLLER_PROCESS_H
 #define CMD_VIRT_CONTROLLER_PROCESS_H
 
+#include "cmd/virt-controller/health.h"
 #include "cmd/virt-controller/options.h"
+#include "cmd/virt-controller/profiler.h"
 #include "kube/leader.h"
 #include "kube/server.h"
 #include "virt/context.h"
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* Exit statuses, as the reference's: lost lease and fatal errors 1, usage 2. */
 enum { PROCESS_OK = 0, PROCESS_FATAL = 1, PROCESS_USAGE = 2 };
+
+/* The client's limit unless the KubeVirt CR names one; pkg/virt-controller/watch/application.go. */
+#define PROCESS_CLIENT_QPS   200.0
+#define PROCESS_CLIENT_BURST 400
 
 struct process {
     const struct options *options;
@@ -26,18 +31,23 @@ struct process {
     struct kube_limiter *limiter, *lease_limiter;
     struct kube_transport *transport, *lease_transport;
     struct kube_client *client, *lease_client;
-    struct kube_client *probe_client; /* for /healthz: no limiter, short deadline */
     struct kube_recorder *leader_recorder;
     struct kube_leader *leader;
     struct kube_server *server;
+    struct health *health;
+    struct profiler *profiler;
     struct virt_context context;
 
-    atomic_bool leading; /* holds the lease */
-    atomic_bool lost;    /* held it and lost it */
-    int wake_fd;         /* eventfd: something for the main thread to look at */
+    atomic_bool leading;       /* holds the lease, and its workers run */
+    atomic_bool lost;          /* held it and lost it */
+    atomic_bool switch_wanted; /* kinds or gates have changed: which optional informers run is to be looked at */
+    int wake_fd;               /* eventfd: something for the main thread to look at */
+    int signal_fd;
+    bool openshift;
 
-    pthread_mutex_t version_lock; /* below: the API server's answer to /version, for /healthz */
-    char *api_version;            /* JSON text; NULL: ask again */
+    double qps; /* in force; the transport's thread's own */
+    int burst;
+    const struct virt_config *tls_config; /* whose ciphers the last handshake was given; the server's thread's own */
 };
 
 /* Runs until SIGTERM or SIGINT (PROCESS_OK), a fatal error or the loss of the lease (PROCESS_FATAL). */
@@ -49,8 +59,6 @@ void process_wake(struct process *process);
 /* ---- endpoints.c ---- */
 
 int endpoints_start(struct process *process, struct kube_error *reterr);
-/* The KubeVirt watch failed: the next /healthz asks the API server again. */
-void endpoints_forget_api_version(struct process *process);
 /* This replica leads, and the caches that readiness is made of are full. */
 bool process_is_ready(struct process *process);
 
@@ -58,7 +66,9 @@ bool process_is_ready(struct process *process);
 
 /* Before the two first informers start: hooks configuration and optional kinds to their stores. */
 void reload_attach(struct process *process);
-/* After both have synced: starts the optional informers whose kinds are there. */
-int reload_start_optional(struct process *process, struct kube_error *reterr);
+/* Once: asks the API server, so that reload_switch_optional knows. */
+int reload_find_openshift(struct process *process, struct kube_error *reterr);
+/* Starts the optional informers whose kinds are there and wanted, stops the others. Main thread. */
+void reload_switch_optional(struct process *process);
 
 #endif
