@@ -85,12 +85,25 @@ static void put(yyjson_val *value, int depth, struct kb_strbuf *ret)
     }
 }
 
+/* Go's encoder also escapes what HTML gives a meaning to; outside of strings JSON has none of it. */
+static void escape_html(const struct kb_strbuf *text, struct kb_strbuf *ret)
+{
+    for (size_t i = 0; i < text->length; i++) {
+        if (strchr("<>&", text->data[i]) && text->data[i])
+            kb_strbuf_printf(ret, "\\u%04x", (unsigned)text->data[i]);
+        else
+            kb_strbuf_putc(ret, text->data[i]);
+    }
+}
+
 int pretty_json(const char *json, size_t n, struct kb_strbuf *ret, struct kube_error *reterr)
 {
     yyjson_doc *doc;
     if (api_parse(json, n, &doc, reterr) < 0)
         return -1;
-    put(yyjson_doc_get_root(doc), 0, ret);
+    kb_cleanup_strbuf struct kb_strbuf text = {0};
+    put(yyjson_doc_get_root(doc), 0, &text);
+    escape_html(&text, ret);
     yyjson_doc_free(doc);
     return 0;
 }
