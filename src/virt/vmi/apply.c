@@ -36,18 +36,27 @@ static void set_synchronized(struct vmi_pass *p, struct kv_vmi *after)
                                                           .message = p->sync.message});
 }
 
-static void note_transition(struct vmi_pass *p, struct kv_vmi *after)
+static void note_phase(struct vmi_pass *p, struct kv_vmi *after, const char *phase)
 {
     struct kv_vmi_phase_transition_timestamp *entry;
 
-    if (kb_streq(p->vmi->status.phase, after->status.phase))
+    if (kb_streq(p->vmi->status.phase, phase))
         return;
     api_list_foreach (known, &after->status.phase_transition_timestamps)
-        if (kb_streq(known->phase, after->status.phase))
+        if (kb_streq(known->phase, phase))
             return;
     entry = kb_vec_push(p->arena, &after->status.phase_transition_timestamps);
-    entry->phase = after->status.phase;
+    entry->phase = phase;
     entry->phase_transition_timestamp = kube_now_text(p->request);
+}
+
+static void note_transition(struct vmi_pass *p, struct kv_vmi *after)
+{
+    const bool had_pod = vmi_launcher(p) || vmi_had_pod(p);
+
+    if (virt_vmi_is_unprocessed(p->vmi) && had_pod)
+        note_phase(p, after, VIRT_PHASE_SCHEDULING);
+    note_phase(p, after, after->status.phase);
 }
 
 /* ---- the patch for virt-handler's ---- */
@@ -156,6 +165,8 @@ int vmi_apply(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reter
         vmi_fail(p, VMI_FAILED_POD_PATCH, "%s", error.message);
     if (write_vmi(p, after, reterr) < 0)
         return kube_error_wrap(reterr, "writing the status");
+    if (!virt_vmi_is_unprocessed(after))
+        vmi_fresh_forget(p->controller->fresh, kube_request_key(p->request));
     for (size_t i = 0; i < p->events.n; i++)
         vmi_event(p, p->events.items[i].type, p->events.items[i].reason, "%s", p->events.items[i].message);
     return 0;

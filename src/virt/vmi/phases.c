@@ -18,24 +18,12 @@
  *          v
  *       Succeeded, Failed: nothing follows
  *
- * A stand-in Pod keeps an instance Pending; it becomes Failed when that Pod fails.
+ * An instance without phase whose Pod is ready, or gone, by the time that its status is written passes through
+ * Scheduling in that write. A stand-in Pod keeps an instance Pending; it becomes Failed when that Pod fails.
  */
 #include "virt/vmi/vmi_internal.h"
 
 #include "base/strings.h"
-
-static const char *from_pending(const struct vmi_phase_facts *f)
-{
-    if (f->pod)
-        return VIRT_PHASE_SCHEDULING;
-    if (f->being_deleted || f->data_volume_failed)
-        return VIRT_PHASE_FAILED;
-    if (f->migration_target && !f->target_node_known)
-        return VIRT_PHASE_WAITING_FOR_SYNC;
-    if (f->waits_for_consumer && f->temporary_pod && f->temporary_pod_failed)
-        return VIRT_PHASE_FAILED;
-    return VIRT_PHASE_PENDING;
-}
 
 static const char *when_lost(const struct vmi_phase_facts *f)
 {
@@ -49,6 +37,19 @@ static const char *from_scheduling(const struct vmi_phase_facts *f)
     if (f->pod_ready && !f->being_deleted)
         return f->lacks_guarantee ? VIRT_PHASE_SCHEDULING : VIRT_PHASE_SCHEDULED;
     return f->pod_down_or_going ? when_lost(f) : VIRT_PHASE_SCHEDULING;
+}
+
+static const char *from_pending(const struct vmi_phase_facts *f)
+{
+    if (f->pod || f->had_pod)
+        return from_scheduling(f);
+    if (f->being_deleted || f->data_volume_failed)
+        return VIRT_PHASE_FAILED;
+    if (f->migration_target && !f->target_node_known)
+        return VIRT_PHASE_WAITING_FOR_SYNC;
+    if (f->waits_for_consumer && f->temporary_pod && f->temporary_pod_failed)
+        return VIRT_PHASE_FAILED;
+    return VIRT_PHASE_PENDING;
 }
 
 static const char *from_scheduled(const struct vmi_phase_facts *f)

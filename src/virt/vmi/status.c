@@ -28,6 +28,7 @@ static struct vmi_phase_facts gather_facts(const struct vmi_pass *p)
     const bool failed_volume = virt_data_volumes_any(&p->data_volumes, VIRT_DV_FAILED);
 
     return (struct vmi_phase_facts){
+        .had_pod = vmi_had_pod(p),
         .pod = launcher != NULL,
         .temporary_pod = temporary,
         .pod_ready = launcher && virt_pod_is_ready(launcher),
@@ -179,22 +180,6 @@ static void set_from_launcher(struct vmi_pass *p, struct kv_vmi *after)
     vmi_note_image_error(p);
 }
 
-static int derive_unprocessed(struct vmi_pass *p, struct kv_vmi *after, const struct vmi_phase_facts *facts,
-                              struct kube_error *reterr)
-{
-    if (facts->pod) {
-        set_from_launcher(p, after);
-        return 0;
-    }
-    if (facts->being_deleted || facts->data_volume_failed)
-        return 0;
-    if (set_topology_hints(p, after, reterr) < 0)
-        return -1;
-    if (!facts->migration_target || facts->target_node_known)
-        set_provisioning(p, after, facts);
-    return 0;
-}
-
 /* ---- while it is scheduled ---- */
 
 static int allocate_cid(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
@@ -241,6 +226,20 @@ static int derive_scheduling(struct vmi_pass *p, struct kv_vmi *after, const str
         return hand_over(p, after, reterr);
     vmi_event_later(p, KUBE_EVENT_WARNING, VMI_FAILED_GUARANTEE, "failed to guarantee pod resources");
     vmi_fail(p, VMI_FAILED_GUARANTEE, "failed to guarantee pod resources");
+    return 0;
+}
+
+static int derive_unprocessed(struct vmi_pass *p, struct kv_vmi *after, const struct vmi_phase_facts *facts,
+                              struct kube_error *reterr)
+{
+    if (facts->pod || facts->had_pod)
+        return derive_scheduling(p, after, facts, reterr);
+    if (facts->being_deleted || facts->data_volume_failed)
+        return 0;
+    if (set_topology_hints(p, after, reterr) < 0)
+        return -1;
+    if (!facts->migration_target || facts->target_node_known)
+        set_provisioning(p, after, facts);
     return 0;
 }
 

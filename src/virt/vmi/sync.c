@@ -148,6 +148,8 @@ static int create_launcher(struct vmi_pass *p, struct core_pod *pod)
     vmi_event(p, KUBE_EVENT_NORMAL, VMI_SUCCESSFUL_CREATE, "Created virtual machine pod %s", created->metadata.name);
     p->pods = virt_pods_controlled_by(p->request, p->vmi->metadata.uid);
     p->pod = created;
+    if (vmi_launcher(p))
+        vmi_fresh_note(p);
     return 0;
 }
 
@@ -157,7 +159,7 @@ static int start(struct vmi_pass *p, const struct vmi_storage_state *storage)
     struct core_pod *pod;
 
     /* One that had a Pod never gets another. */
-    if (!virt_vmi_is_unprocessed(p->vmi))
+    if (!virt_vmi_is_unprocessed(p->vmi) || vmi_had_pod(p))
         return 0;
     if (!p->vmi->status.topology_hints && virt_tsc_requirement(p->vmi) != VIRT_TSC_NOT_REQUIRED)
         return 0;

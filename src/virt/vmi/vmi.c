@@ -184,6 +184,7 @@ static void forget(struct vmi_controller *self, const char *key)
 {
     kube_expectations_forget(self->deletions, key);
     vmi_doubt_no_more(self->doubts, key);
+    vmi_fresh_forget(self->fresh, key);
     vmi_cids_release(self->cids, key);
 }
 
@@ -238,6 +239,7 @@ static int pass(struct vmi_pass *p, struct kube_error *reterr)
 {
     struct kube_error derive_error = {0};
     struct kv_vmi *after;
+    int64_t hold;
 
     if (gather(p, reterr) < 0)
         return -1;
@@ -248,6 +250,8 @@ static int pass(struct vmi_pass *p, struct kube_error *reterr)
         *reterr = derive_error;
         return -1;
     }
+    if ((hold = vmi_hold_back(p, after)) > 0)
+        return kube_request_later(p->request, hold);
     if (vmi_apply(p, after, reterr) < 0)
         return -1;
     if (p->sync.reason && !p->sync.informal)
@@ -300,6 +304,7 @@ static void release(void *userdata)
 
     kube_expectations_free(self->deletions);
     vmi_doubts_free(self->doubts);
+    vmi_fresh_free(self->fresh);
     vmi_cids_free(self->cids);
     free(self);
 }
@@ -312,6 +317,7 @@ void virt_vmi_controller_add(struct virt_context *context, int threads)
     self->context = context;
     self->deletions = kube_expectations_new(clock);
     self->doubts = vmi_doubts_new();
+    self->fresh = vmi_fresh_new(clock);
     self->cids = vmi_cids_new();
     self->started_at = clock->wall(clock);
     kube_runtime_add_controller(context->runtime, &definition, self, threads);

@@ -13,6 +13,7 @@
  *     pod_sync.c       the launcher Pod as it should be: labels, annotations, readiness gate
  *     apply.c          the writes of what status.c and pod_sync.c found, and the events
  *     pods.c           creates and deletes Pods, and asks the API server where the cache is not to be believed
+ *     fresh.c          instances that don't tell of their new Pod yet
  *     vsock.c          context ids
  *
  * Memory: everything is in the request's arena or pinned by it.
@@ -29,11 +30,13 @@
 
 struct vmi_cids;
 struct vmi_doubts;
+struct vmi_fresh;
 
 struct vmi_controller {
     struct virt_context *context;
     struct kube_expectations *deletions; /* of Pods, by key of their VMI */
     struct vmi_doubts *doubts;
+    struct vmi_fresh *fresh;
     struct vmi_cids *cids;
     int64_t started_at; /* wall ns: what is older may have been seen by another leader */
 };
@@ -129,6 +132,7 @@ bool vmi_outcome_unknown(const struct kube_error *error);
 
 /* phases.c */
 struct vmi_phase_facts {
+    bool had_pod;             /* one was made, and the status does not tell */
     bool pod, temporary_pod;  /* one is there */
     bool pod_ready, pod_down; /* of the launcher Pod */
     bool pod_down_or_going;
@@ -160,6 +164,18 @@ void vmi_set_updates(struct vmi_pass *p, struct kv_vmi *after); /* updates.c */
 
 int vmi_sync_pod(struct vmi_pass *p, const struct kv_vmi *after, struct kube_error *reterr); /* pod_sync.c */
 int vmi_apply(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr);          /* apply.c */
+
+/* ---- fresh.c ---- */
+
+struct vmi_fresh *vmi_fresh_new(struct kb_clock *clock);
+void vmi_fresh_free(struct vmi_fresh *fresh);
+/* A launcher Pod was made. */
+void vmi_fresh_note(const struct vmi_pass *p);
+/* The status tells, or the VMI is gone. */
+void vmi_fresh_forget(struct vmi_fresh *fresh, const char *key);
+bool vmi_had_pod(const struct vmi_pass *p);
+/* How long to wait before this status is written; 0: now. */
+int64_t vmi_hold_back(const struct vmi_pass *p, const struct kv_vmi *after);
 
 /* ---- context ids: vsock.c ---- */
 

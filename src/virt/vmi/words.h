@@ -78,6 +78,7 @@
 #define VMI_TRANSPORT_UNIX "Unix" /* status.migrationTransport */
 
 /* ---- times ---- */
+#define VMI_FRESH_NS (1 * KB_NS_PER_S) /* so long a new Pod may be ready before its instance tells of it */
 #define VMI_NETWORK_GRACE_NS                                                                                           \
     (15 * KB_NS_PER_S) /* a network change waits so long for who can do it without migration                           \
                         */
