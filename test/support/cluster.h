@@ -1,0 +1,63 @@
+/*
+ * A cluster for component tests: the lab's API server behind a scripted transport, and the caches of the controllers
+ * under test, without threads and without sockets. Time stands still unless the test moves it.
+ *
+ *     struct cluster *c = cluster_new();
+ *     virt_vmi_controller_add(cluster_context(c), 0);
+ *     cluster_create(c, "virtualmachineinstances.kubevirt.io", "{...}");
+ *     cluster_settle(c);                       caches hear of it, controllers run, until nothing is left to do
+ *     const struct kv_vmi *vmi = cluster_get(c, &kv_vmi_type, "vmi1");
+ *     cluster_free(c);
+ *
+ * Caches are not watching: what the server has done is delivered to them by cluster_settle, in order; so a test may
+ * hold events back or lose them (cluster_hold). Everything namespaced is in namespace "ns". Requests of controllers
+ * meet faults by script_fail_request(cluster_script(c), ...); those of the test never do.
+ */
+#ifndef TEST_CLUSTER_H
+#define TEST_CLUSTER_H
+
+#include "support/scripted_transport.h"
+#include "virt/context.h"
+
+struct cluster;
+
+struct cluster *cluster_new(void); /* has a KubeVirt CR without configuration, two nodes, and namespace ns */
+void cluster_free(struct cluster *c);
+struct virt_context *cluster_context(struct cluster *c);
+struct script *cluster_script(struct cluster *c);
+
+/* ---- what the test does; a failure fails the test ---- */
+
+/* `resource` as CRDs are named: "pods", "virtualmachines.kubevirt.io"; `json` needs no namespace. */
+void cluster_create(struct cluster *c, const char *resource, const char *json);
+/* A merge patch; `resource` may end in "/status". */
+void cluster_patch(struct cluster *c, const char *resource, const char *name, const char *merge_patch);
+void cluster_delete(struct cluster *c, const char *resource, const char *name); /* without grace */
+
+/* ---- running ---- */
+
+/* Delivers events and runs controllers until nothing happens any more. Time stands still. */
+void cluster_settle(struct cluster *c);
+/* The same again and again while the time goes on by `ns`: what was to come later comes. */
+void cluster_advance(struct cluster *c, int64_t ns);
+/* Events of an informer are held back; let go: delivered, or lost. */
+void cluster_hold(struct cluster *c, enum virt_informer informer);
+void cluster_let_go(struct cluster *c, enum virt_informer informer, bool lost);
+/* Takes an object out of a cache, as if the cache were behind. */
+void cluster_forget(struct cluster *c, enum virt_informer informer, const char *name);
+
+/* ---- what is there; objects live until cluster_free ---- */
+
+const void *cluster_get(struct cluster *c, const struct api_type *type, const char *name); /* NULL: not there */
+struct cluster_list {
+    size_t n;
+    const void **items;
+};
+struct cluster_list cluster_list(struct cluster *c, const struct api_type *type); /* by name */
+/* Requests of controllers since the last call or the start, but reads and events: "POST pods, PATCH pods/status, ...".
+ */
+const char *cluster_writes(struct cluster *c);
+/* Events so far: "Normal SuccessfulCreate Created ...\n" each, in order of their making. */
+const char *cluster_events(struct cluster *c);
+
+#endif
