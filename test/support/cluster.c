@@ -351,6 +351,19 @@ void cluster_create(struct cluster *c, const char *resource, const char *json)
         fail_msg("create %s: %s", resource, error.message);
 }
 
+void cluster_bind(struct cluster *c, const char *pod, const char *node)
+{
+    const struct lab_ref ref = reference(c, "pods/binding", pod);
+    struct kube_error error;
+
+    if (lab_client_create_text(
+            c->lab, &ref,
+            kb_arena_printf(c->arena, "{\"metadata\":{\"name\":\"%s\"},\"target\":{\"kind\":\"Node\",\"name\":\"%s\"}}",
+                            pod, node),
+            NULL, &error) < 0)
+        fail_msg("bind %s: %s", pod, error.message);
+}
+
 void cluster_patch(struct cluster *c, const char *resource, const char *name, const char *merge_patch)
 {
     const struct lab_ref ref = reference(c, resource, name);

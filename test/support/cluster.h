@@ -30,6 +30,7 @@ struct script *cluster_script(struct cluster *c);
 
 /* `resource` as CRDs are named: "pods", "virtualmachines.kubevirt.io"; `json` needs no namespace. */
 void cluster_create(struct cluster *c, const char *resource, const char *json);
+void cluster_bind(struct cluster *c, const char *pod, const char *node); /* as the scheduler does */
 /* A merge patch; `resource` may end in "/status". */
 void cluster_patch(struct cluster *c, const char *resource, const char *name, const char *merge_patch);
 void cluster_delete(struct cluster *c, const char *resource, const char *name); /* without grace */

@@ -157,14 +157,28 @@ static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error
     return kube_update(p->request, &kv_vmi_type, p->vmi, after, NULL, reterr);
 }
 
+/* An instance is not handed over before its Pod is as it should be: then only the reason is told. */
+static struct kv_vmi *with_pod_error(struct vmi_pass *p, struct kv_vmi *after, const struct kube_error *error)
+{
+    if (!p->sync.reason)
+        vmi_fail(p, VMI_FAILED_POD_PATCH, "%s", error->message);
+    if (is_shared(p->vmi) || !is_shared(after))
+        return after;
+    return KUBE_EDIT(p->request, kv_vmi, p->vmi);
+}
+
 int vmi_apply(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
 {
     struct kube_error error = {0};
 
-    if (vmi_launcher(p) && vmi_sync_pod(p, after, &error) < 0 && !p->sync.reason)
-        vmi_fail(p, VMI_FAILED_POD_PATCH, "%s", error.message);
-    if (write_vmi(p, after, reterr) < 0)
+    if (vmi_launcher(p) && vmi_sync_pod(p, after, &error) < 0)
+        after = with_pod_error(p, after, &error);
+    if (write_vmi(p, after, &error) < 0) {
+        if (kube_error_is_not_found(&error))
+            return 0; /* it has gone meanwhile */
+        *reterr = error;
         return kube_error_wrap(reterr, "writing the status");
+    }
     if (!virt_vmi_is_unprocessed(after))
         vmi_fresh_forget(p->controller->fresh, kube_request_key(p->request));
     for (size_t i = 0; i < p->events.n; i++)

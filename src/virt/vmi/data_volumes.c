@@ -4,6 +4,7 @@
 #include "virt/vmi/vmi_internal.h"
 
 #include "base/strings.h"
+#include "virt/conditions.h"
 
 static bool is_needed_to_start(const struct kv_volume *volume)
 {
@@ -14,12 +15,13 @@ static bool is_needed_to_start(const struct kv_volume *volume)
 /* A claim may come later than the instance that uses it. */
 static int wait_for_claim(struct vmi_pass *p, const char *claim)
 {
-    const char *namespace_ = p->vmi->metadata.namespace;
+    const struct kv_vmi_condition *told = virt_vmi_condition(p->vmi, VMI_SYNCHRONIZED);
+    const char *message = kb_arena_printf(p->arena, "PVC %s/%s does not exist, waiting for it to appear",
+                                          p->vmi->metadata.namespace, claim);
 
-    vmi_event(p, KUBE_EVENT_NORMAL, VMI_FAILED_PVC_NOT_FOUND, "PVC %s/%s does not exist, waiting for it to appear",
-              namespace_, claim);
-    return vmi_wait(p, VMI_FAILED_PVC_NOT_FOUND, "PVC %s/%s does not exist, waiting for it to appear", namespace_,
-                    claim);
+    if (!told || !kb_streq(told->reason, VMI_FAILED_PVC_NOT_FOUND) || !kb_streq(told->message, message))
+        vmi_event(p, KUBE_EVENT_NORMAL, VMI_FAILED_PVC_NOT_FOUND, "%s", message);
+    return vmi_wait(p, VMI_FAILED_PVC_NOT_FOUND, "%s", message);
 }
 
 int vmi_check_volumes(struct vmi_pass *p, struct vmi_storage_state *ret)

@@ -178,8 +178,7 @@ int vmi_may_create_pod(struct vmi_pass *p, struct kube_error *reterr)
 /* The next event comes from the Pod. */
 static bool waits_for_pod(const struct vmi_pass *p)
 {
-    return p->pod && (virt_vmi_is_phase(p->vmi, VIRT_PHASE_SCHEDULING) ||
-                      (api_is_being_deleted(&p->vmi->metadata) && api_is_being_deleted(&p->pod->metadata)));
+    return p->pod && (virt_vmi_is_phase(p->vmi, VIRT_PHASE_SCHEDULING) || api_is_being_deleted(&p->vmi->metadata));
 }
 
 /* How long ago the instance last moved on. */

@@ -142,8 +142,14 @@ static int set_topology_hints(struct vmi_pass *p, struct kv_vmi *after, struct k
     return 0;
 }
 
+/* Also when only the message differs. */
 static void replace_condition(struct vmi_pass *p, struct kv_vmi *after, const struct kv_vmi_condition *condition)
 {
+    const struct kv_vmi_condition *present = virt_vmi_condition(after, condition->type);
+
+    if (present && kb_streq(present->status, condition->status) && kb_streq(present->reason, condition->reason) &&
+        kb_streq(present->message, condition->message))
+        return;
     virt_vmi_remove_condition(after, condition->type);
     virt_vmi_set_condition(p->arena, after, condition);
 }
