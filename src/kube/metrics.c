@@ -38,6 +38,10 @@ struct kube_metrics {
     } collectors;
     struct {
         size_t n;
+        struct kube_metrics_table *items;
+    } tables;
+    struct {
+        size_t n;
         void **items;
     } owned;
 };
@@ -73,6 +77,7 @@ void kube_metrics_free(struct kube_metrics *metrics)
         free(*memory);
     free(metrics->owned.items);
     free(metrics->collectors.items);
+    free(metrics->tables.items);
     pthread_rwlock_destroy(&metrics->lock);
     free(metrics);
 }
@@ -344,20 +349,36 @@ static void expose_registry(struct kube_metrics *metrics, struct kube_exposition
         expose_family(out, family);
 }
 
-void kube_metrics_write(struct kube_metrics *metrics, struct kb_strbuf *ret)
+void kube_metrics_add_table(struct kube_metrics *metrics, const struct kube_metric_table *table, void *userdata)
+{
+    pthread_rwlock_wrlock(&metrics->lock);
+    *kb_vec_push(NULL, &metrics->tables) = (struct kube_metrics_table){table, userdata};
+    pthread_rwlock_unlock(&metrics->lock);
+}
+
+size_t kube_metrics_tables(struct kube_metrics *metrics, struct kube_metrics_table **ret)
+{
+    pthread_rwlock_rdlock(&metrics->lock);
+    size_t n = metrics->tables.n;
+    struct kube_metrics_table *tables = kb_malloc((n + 1) * sizeof *tables);
+    if (n > 0)
+        memcpy(tables, metrics->tables.items, n * sizeof *tables);
+    pthread_rwlock_unlock(&metrics->lock);
+    *ret = tables;
+    return n;
+}
+
+void kube_metrics_collect(struct kube_metrics *metrics, struct kube_exposition *out)
 {
     pthread_rwlock_rdlock(&metrics->lock);
     size_t n = metrics->collectors.n;
     kb_cleanup_free struct collector *collectors = kb_malloc((n + 1) * sizeof *collectors);
     memcpy(collectors, metrics->collectors.items ? metrics->collectors.items : collectors, n * sizeof *collectors);
     pthread_rwlock_unlock(&metrics->lock);
-    struct kube_exposition *out = kube_exposition_new();
     for (size_t i = 0; i < n; i++)
         collectors[i].collect(collectors[i].userdata, out);
     /* Behind the collectors: some of them set series of the registry. */
     pthread_rwlock_rdlock(&metrics->lock);
     expose_registry(metrics, out);
     pthread_rwlock_unlock(&metrics->lock);
-    kube_exposition_write(out, ret);
-    kube_exposition_free(out);
 }

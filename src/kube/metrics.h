@@ -13,6 +13,7 @@
 
 #include "base/strbuf.h"
 #include "kube/queue.h"
+#include "kube/store.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -47,7 +48,7 @@ double kube_metric_value(struct kube_metrics *metrics, const struct kube_metric_
 
 /* ---- at scrape time ---- */
 
-struct kube_exposition; /* sorted by family name when written */
+struct kube_exposition; /* samples of one scrape; families are sorted by name when written */
 /* On the scraping thread, no lock held. Of samples with the same name and labels the first counts. */
 typedef void (*kube_collector)(void *userdata, struct kube_exposition *out);
 void kube_metrics_add_collector(struct kube_metrics *metrics, kube_collector collector, void *userdata);
@@ -58,6 +59,31 @@ void kube_exposition_sample(struct kube_exposition *out, const struct kube_metri
 void kube_exposition_sample_with(struct kube_exposition *out, const struct kube_metric_family *family,
                                  const char *const *label_values, const char *const *extra_names,
                                  const char *const *extra_values, size_t n_extra, double value);
+
+/*
+ * Families with samples for each object of a cache. They are written row by row and object by object, so that a scrape
+ * of tens of thousands of objects holds the samples of one at a time, and a reference on each.
+ */
+struct kube_metric_row {
+    const struct kube_metric_family *family;
+    /* Adds the object's samples of this family, and of no other. `scrape` is what `begin` returned. */
+    void (*sample)(void *scrape, const void *object, struct kube_exposition *out);
+};
+struct kube_metric_table {
+    const struct kube_metric_row *rows;
+    size_t n_rows;
+    /* At each scrape; what is put into `ret_objects` belongs to the scrape from then on. */
+    void *(*begin)(void *userdata, struct kube_objects *ret_objects);
+    void (*end)(void *scrape);
+};
+void kube_metrics_add_table(struct kube_metrics *metrics, const struct kube_metric_table *table, void *userdata);
+
+/* One scrape, in pieces. Threads: one at a time. The registry must outlive it. */
+struct kube_scrape;
+struct kube_scrape *kube_scrape_new(struct kube_metrics *metrics);
+/* Appends about `size` bytes or what is left; false: nothing was left. */
+bool kube_scrape_next(struct kube_scrape *scrape, size_t size, struct kb_strbuf *ret);
+void kube_scrape_free(struct kube_scrape *scrape); /* NULL is allowed */
 /* Appends the whole exposition. */
 void kube_metrics_write(struct kube_metrics *metrics, struct kb_strbuf *ret);
 

@@ -23,26 +23,28 @@ struct sample {
     const uint64_t *counts;   /* histograms; otherwise NULL */
 };
 
-struct group {
+struct kube_exposition_group {
     const struct kube_metric_family *family;
     size_t n_labels;
     const char *names[KUBE_METRIC_MAX_LABELS];   /* sorted */
     unsigned char order[KUBE_METRIC_MAX_LABELS]; /* index in the family of each sorted name */
     struct {
-        size_t n;
+        size_t n, capacity; /* the memory is kept when the exposition is cleared */
         struct sample *items;
     } samples;
 };
 
 struct kube_exposition {
-    struct kb_arena *arena;
-    struct kb_map *groups; /* by family name */
+    struct kb_arena *arena;  /* groups */
+    struct kb_arena *values; /* what samples point to */
+    struct kb_map *groups;   /* by family name */
 };
 
 struct kube_exposition *kube_exposition_new(void)
 {
     struct kube_exposition *out = kb_malloc(sizeof *out);
     out->arena = kb_arena_new();
+    out->values = kb_arena_new();
     out->groups = kb_map_new(KB_MAP_COPY);
     return out;
 }
@@ -50,17 +52,27 @@ struct kube_exposition *kube_exposition_new(void)
 void kube_exposition_free(struct kube_exposition *out)
 {
     const char *name;
-    struct group *group;
+    struct kube_exposition_group *group;
     kb_map_foreach (out->groups, name, group)
         free(group->samples.items);
     kb_map_free(out->groups);
+    kb_arena_free(out->values);
     kb_arena_free(out->arena);
     free(out);
 }
 
+void kube_exposition_clear(struct kube_exposition *out)
+{
+    const char *name;
+    struct kube_exposition_group *group;
+    kb_map_foreach (out->groups, name, group)
+        group->samples.n = 0;
+    kb_arena_reset(out->values);
+}
+
 /* ---- collecting ---- */
 
-static void sort_labels(struct group *group)
+static void sort_labels(struct kube_exposition_group *group)
 {
     for (size_t i = 0; i < group->n_labels; i++) {
         const char *name = group->family->labels[i];
@@ -74,12 +86,12 @@ static void sort_labels(struct group *group)
     }
 }
 
-static struct group *group_of(struct kube_exposition *out, const struct kube_metric_family *family)
+static struct kube_exposition_group *group_of(struct kube_exposition *out, const struct kube_metric_family *family)
 {
-    struct group *group = kb_map_get(out->groups, family->name);
+    struct kube_exposition_group *group = kb_map_get(out->groups, family->name);
     if (group)
         return group;
-    group = kb_arena_one(out->arena, struct group);
+    group = kb_arena_one(out->arena, struct kube_exposition_group);
     group->family = family;
     group->n_labels = kube_metric_label_count(family);
     sort_labels(group);
@@ -92,13 +104,13 @@ struct label {
     size_t length; /* of the value */
 };
 
-static void add_sample(struct kube_exposition *out, struct group *group, const char *const *names,
+static void add_sample(struct kube_exposition *out, struct kube_exposition_group *group, const char *const *names,
                        const struct label *labels, size_t n, struct sample *sample)
 {
     size_t size = 0;
     for (size_t i = 0; i < n; i++)
         size += labels[i].length + 1;
-    char *values = kb_arena_alloc(out->arena, size), *end = values;
+    char *values = kb_arena_alloc(out->values, size), *end = values;
     for (size_t i = 0; i < n; i++) {
         memcpy(end, labels[i].value, labels[i].length);
         if (!kb_utf8_valid(labels[i].value, labels[i].length)) {
@@ -113,13 +125,17 @@ static void add_sample(struct kube_exposition *out, struct group *group, const c
     sample->size = (uint32_t)size;
     sample->n_labels = (uint32_t)n;
     sample->number = (uint32_t)group->samples.n;
-    *kb_vec_push(NULL, &group->samples) = *sample;
+    if (group->samples.n == group->samples.capacity) {
+        group->samples.capacity = group->samples.capacity ? group->samples.capacity * 2 : 8;
+        group->samples.items = kb_realloc(group->samples.items, group->samples.capacity * sizeof *sample);
+    }
+    group->samples.items[group->samples.n++] = *sample;
 }
 
 void kube_exposition_sample(struct kube_exposition *out, const struct kube_metric_family *family,
                             const char *const *label_values, double value)
 {
-    struct group *group = group_of(out, family);
+    struct kube_exposition_group *group = group_of(out, family);
     struct label labels[KUBE_METRIC_MAX_LABELS];
     for (size_t i = 0; i < group->n_labels; i++) {
         const char *text = label_values[group->order[i]];
@@ -137,21 +153,21 @@ void kube_exposition_sample_with(struct kube_exposition *out, const struct kube_
                                  const char *const *label_values, const char *const *extra_names,
                                  const char *const *extra_values, size_t n_extra, double value)
 {
-    struct group *group = group_of(out, family);
+    struct kube_exposition_group *group = group_of(out, family);
     size_t n = group->n_labels;
-    struct label *labels = kb_arena_many(out->arena, struct label, n + n_extra);
+    struct label *labels = kb_arena_many(out->values, struct label, n + n_extra);
     for (size_t i = 0; i < n; i++) {
         const char *text = label_values[i] ? label_values[i] : "";
         labels[i] = (struct label){family->labels[i], text, strlen(text)};
     }
     for (size_t i = 0; i < n_extra; i++) {
         if (!kb_empty(extra_values[i])) {
-            const char *name = kb_arena_strdup(out->arena, extra_names[i]);
+            const char *name = kb_arena_strdup(out->values, extra_names[i]);
             labels[n++] = (struct label){name, extra_values[i], strlen(extra_values[i])};
         }
     }
     qsort(labels, n, sizeof *labels, compare_labels);
-    const char **names = kb_arena_many(out->arena, const char *, n + 1);
+    const char **names = kb_arena_many(out->values, const char *, n + 1);
     for (size_t i = 0; i < n; i++)
         names[i] = labels[i].name;
     add_sample(out, group, names, labels, n, &(struct sample){.value = value});
@@ -160,7 +176,7 @@ void kube_exposition_sample_with(struct kube_exposition *out, const struct kube_
 void kube_exposition_series(struct kube_exposition *out, const struct kube_metric_family *family, const char *key,
                             double value, const struct kube_histogram_state *histogram)
 {
-    struct group *group = group_of(out, family);
+    struct kube_exposition_group *group = group_of(out, family);
     struct label labels[KUBE_METRIC_MAX_LABELS], parts[KUBE_METRIC_MAX_LABELS];
     for (size_t i = 0; i < group->n_labels; i++) {
         const char *end = strchr(key, KUBE_METRIC_SEPARATOR);
@@ -172,12 +188,30 @@ void kube_exposition_series(struct kube_exposition *out, const struct kube_metri
     struct sample sample = {.value = value};
     if (histogram) {
         sample.value = histogram->sum;
-        sample.counts = kb_arena_copy(out->arena, histogram->counts, (family->n_buckets + 1) * sizeof(uint64_t));
+        sample.counts = kb_arena_copy(out->values, histogram->counts, (family->n_buckets + 1) * sizeof(uint64_t));
     }
     add_sample(out, group, group->names, labels, group->n_labels, &sample);
 }
 
 /* ---- numbers ---- */
+
+/* Whole numbers that a double holds exactly: their own digits are the shortest. Returns false for others. */
+static bool put_whole(double value, char ret[KUBE_METRIC_NUMBER_SIZE])
+{
+    if (!(fabs(value) < 9007199254740992.0) || value != (double)(int64_t)value)
+        return false;
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%lld", llabs((long long)value)), kept = n;
+    const char *sign = value < 0 ? "-" : "";
+    while (kept > 1 && digits[kept - 1] == '0')
+        kept--;
+    if (n <= 6)
+        snprintf(ret, KUBE_METRIC_NUMBER_SIZE, "%s%s", sign, digits);
+    else
+        snprintf(ret, KUBE_METRIC_NUMBER_SIZE, "%s%c%s%.*se+%02d", sign, digits[0], kept > 1 ? "." : "", kept - 1,
+                 digits + 1, n - 1);
+    return true;
+}
 
 /* The shortest digits that give the same double again, as "d.ddde+XX". Returns the number of significant digits. */
 static int shortest(double value, char *ret, size_t size)
@@ -197,10 +231,8 @@ void kube_metric_number(double value, char ret[KUBE_METRIC_NUMBER_SIZE])
         strcpy(ret, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
         return;
     }
-    if (fabs(value) < 1e6 && value == (double)(long)value) {
-        snprintf(ret, KUBE_METRIC_NUMBER_SIZE, "%ld", (long)value);
+    if (put_whole(value, ret))
         return;
-    }
     int digits = shortest(value, ret, KUBE_METRIC_NUMBER_SIZE);
     int exponent = atoi(strchr(ret, 'e') + 1);
     if (exponent >= -4 && exponent < 6) {
@@ -213,15 +245,15 @@ void kube_metric_number(double value, char ret[KUBE_METRIC_NUMBER_SIZE])
 
 static void put_escaped(struct kb_strbuf *b, const char *text, bool quotes)
 {
-    for (const char *c = text; *c; c++) {
-        if (*c == '\\')
-            kb_strbuf_puts(b, "\\\\");
-        else if (*c == '\n')
-            kb_strbuf_puts(b, "\\n");
-        else if (*c == '"' && quotes)
-            kb_strbuf_puts(b, "\\\"");
-        else
-            kb_strbuf_putc(b, *c);
+    const char *special = quotes ? "\\\n\"" : "\\\n";
+    for (;;) {
+        size_t plain = strcspn(text, special);
+        kb_strbuf_append(b, text, plain);
+        text += plain;
+        if (!*text)
+            return;
+        kb_strbuf_puts(b, *text == '\n' ? "\\n" : *text == '"' ? "\\\"" : "\\\\");
+        text++;
     }
 }
 
@@ -240,7 +272,9 @@ static void put_series(struct kb_strbuf *b, const char *name, const char *suffix
     kb_strbuf_puts(b, suffix);
     const char *value = sample->values, *opening = "{";
     for (size_t i = 0; i < sample->n_labels; i++) {
-        kb_strbuf_printf(b, "%s%s=\"", opening, sample->names[i]);
+        kb_strbuf_puts(b, opening);
+        kb_strbuf_puts(b, sample->names[i]);
+        kb_strbuf_puts(b, "=\"");
         put_escaped(b, value, true);
         kb_strbuf_putc(b, '"');
         value += strlen(value) + 1;
@@ -300,12 +334,16 @@ static const char *const type_names[] = {
     [KUBE_HISTOGRAM] = "histogram",
 };
 
-static void put_group(struct kb_strbuf *b, struct group *group)
+void kube_exposition_head(const struct kube_metric_family *family, struct kb_strbuf *ret)
+{
+    kb_strbuf_printf(ret, "# HELP %s ", family->name);
+    put_escaped(ret, family->help ? family->help : "", false);
+    kb_strbuf_printf(ret, "\n# TYPE %s %s\n", family->name, type_names[family->type]);
+}
+
+void kube_exposition_samples(struct kube_exposition_group *group, struct kb_strbuf *b)
 {
     const struct kube_metric_family *family = group->family;
-    kb_strbuf_printf(b, "# HELP %s ", family->name);
-    put_escaped(b, family->help ? family->help : "", false);
-    kb_strbuf_printf(b, "\n# TYPE %s %s\n", family->name, type_names[family->type]);
     qsort(group->samples.items, group->samples.n, sizeof(struct sample), compare_samples);
     const struct sample *before = NULL;
     kb_vec_foreach (sample, &group->samples) {
@@ -324,18 +362,27 @@ static void put_group(struct kb_strbuf *b, struct group *group)
 
 static int compare_groups(const void *a, const void *b)
 {
-    return strcmp((*(struct group *const *)a)->family->name, (*(struct group *const *)b)->family->name);
+    return strcmp((*(struct kube_exposition_group *const *)a)->family->name,
+                  (*(struct kube_exposition_group *const *)b)->family->name);
 }
 
-void kube_exposition_write(struct kube_exposition *out, struct kb_strbuf *ret)
+size_t kube_exposition_groups(struct kube_exposition *out, struct kube_exposition_group ***ret)
 {
     size_t n = 0;
-    struct group **groups = kb_arena_many(out->arena, struct group *, kb_map_count(out->groups) + 1);
+    struct kube_exposition_group **groups =
+        kb_arena_many(out->values, struct kube_exposition_group *, kb_map_count(out->groups) + 1);
     const char *name;
-    struct group *group;
-    kb_map_foreach (out->groups, name, group)
-        groups[n++] = group;
+    struct kube_exposition_group *group;
+    kb_map_foreach (out->groups, name, group) {
+        if (group->samples.n > 0)
+            groups[n++] = group;
+    }
     qsort(groups, n, sizeof *groups, compare_groups);
-    for (size_t i = 0; i < n; i++)
-        put_group(ret, groups[i]);
+    *ret = groups;
+    return n;
+}
+
+const struct kube_metric_family *kube_exposition_family(const struct kube_exposition_group *group)
+{
+    return group->family;
 }

@@ -27,6 +27,7 @@
 #define MAX_CONNECTIONS      64
 #define CONNECTION_MEMORY    ((size_t)16 << 10)
 #define LISTEN_BACKLOG       128
+#define STREAM_BLOCK         ((size_t)32 << 10) /* what libmicrohttpd asks a stream for at once */
 #define DEFAULT_TIMEOUT_NS   (10 * KB_NS_PER_S)
 #define PLAIN_TEXT           "text/plain; charset=utf-8"
 #define CONTENT_TYPE_DEFAULT "application/json"
@@ -158,11 +159,9 @@ const char *kube_http_query_path(const struct kube_http_query *query)
     return query->path;
 }
 
-static enum MHD_Result send_answer(struct MHD_Connection *handle, int status, const char *content_type,
-                                   struct kb_strbuf *body, const char *allow)
+static enum MHD_Result send_response(struct MHD_Connection *handle, struct MHD_Response *response, int status,
+                                     const char *content_type, const char *allow)
 {
-    size_t n = body->length;
-    struct MHD_Response *response = MHD_create_response_from_buffer(n, kb_strbuf_take(body), MHD_RESPMEM_MUST_FREE);
     if (!response)
         return MHD_NO;
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
@@ -171,6 +170,57 @@ static enum MHD_Result send_answer(struct MHD_Connection *handle, int status, co
     enum MHD_Result queued = MHD_queue_response(handle, (unsigned)status, response);
     MHD_destroy_response(response);
     return queued;
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *handle, int status, const char *content_type,
+                                   struct kb_strbuf *body, const char *allow)
+{
+    size_t n = body->length;
+    struct MHD_Response *response = MHD_create_response_from_buffer(n, kb_strbuf_take(body), MHD_RESPMEM_MUST_FREE);
+    return send_response(handle, response, status, content_type, allow);
+}
+
+/* ---- answers in pieces ---- */
+
+struct stream {
+    struct kube_http_answer answer;
+    struct kb_strbuf piece;
+    size_t taken; /* bytes of it */
+};
+
+static ssize_t read_stream(void *userdata, uint64_t position, char *ret, size_t size)
+{
+    (void)position;
+    struct stream *stream = userdata;
+    if (stream->taken == stream->piece.length) {
+        kb_strbuf_clear(&stream->piece);
+        stream->taken = 0;
+        if (!stream->answer.more(stream->answer.state, &stream->piece))
+            return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    size_t left = stream->piece.length - stream->taken, n = left < size ? left : size;
+    memcpy(ret, stream->piece.data + stream->taken, n);
+    stream->taken += n;
+    return (ssize_t)n;
+}
+
+static void free_stream(void *userdata)
+{
+    struct stream *stream = userdata;
+    stream->answer.end(stream->answer.state);
+    kb_strbuf_done(&stream->piece);
+    free(stream);
+}
+
+static enum MHD_Result send_stream(struct MHD_Connection *handle, const struct kube_http_answer *answer)
+{
+    struct stream *stream = kb_malloc(sizeof *stream);
+    stream->answer = *answer;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, stream, free_stream);
+    if (!response)
+        free_stream(stream);
+    return send_response(handle, response, answer->status, answer->content_type, NULL);
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *handle, int status, const char *text, const char *allow)
@@ -243,6 +293,10 @@ static enum MHD_Result answer(struct kube_server *server, struct MHD_Connection 
         return refuse(handle, 406, "406: Not Acceptable\n\nAvailable representations: application/json", NULL);
     struct kube_http_answer reply = {.status = 200, .content_type = CONTENT_TYPE_DEFAULT};
     route->answer(server->options.userdata, &query, &reply);
+    if (reply.more && kb_streq(method, "HEAD"))
+        reply.end(reply.state); /* libmicrohttpd would send the end of a chunked body */
+    else if (reply.more)
+        return send_stream(handle, &reply);
     return send_answer(handle, reply.status, reply.content_type, &reply.body, NULL);
 }
 

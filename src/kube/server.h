@@ -23,6 +23,11 @@ struct kube_http_answer {
     int status;               /* 200 unless set */
     const char *content_type; /* "application/json" unless set; static */
     struct kb_strbuf body;
+    /* In place of `body`, for what should not be in memory at once: appends the next piece, false when there is none;
+     * `end` is called once, also when the client goes away. Both on the server's thread. */
+    bool (*more)(void *state, struct kb_strbuf *piece);
+    void (*end)(void *state);
+    void *state;
 };
 
 struct kube_http_query; /* of the request being answered */

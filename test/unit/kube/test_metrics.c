@@ -1,6 +1,7 @@
 /*
  * The registry and its text: golden expositions as Prometheus' Go client prints them for the same calls.
  */
+#include "api/types/core.h"
 #include "base/arena.h"
 #include "kube/metrics.h"
 #include "kube/metrics_internal.h"
@@ -48,6 +49,10 @@ static void numbers_are_printed_as_go_prints_them(void **state)
         {1234567, "1.234567e+06"},
         {123456.75, "123456.75"},
         {1769300000, "1.7693e+09"},
+        {-1073741824, "-1.073741824e+09"},
+        {9007199254740991, "9.007199254740991e+15"},
+        {9007199254740992, "9.007199254740992e+15"},
+        {12345678901234567890.0, "1.2345678901234567e+19"},
         {1e21, "1e+21"},
         {1e100, "1e+100"},
         {0.0001, "0.0001"},
@@ -185,6 +190,105 @@ static void collectors_are_asked_at_each_scrape_and_their_samples_sorted(void **
     kube_metrics_free(metrics);
 }
 
+/* ---- tables over objects ---- */
+
+static const struct kube_metric_family namespace_info = {"namespace_info", "", KUBE_GAUGE, {"name"}};
+static const struct kube_metric_family namespace_labels = {"namespace_labels", "", KUBE_GAUGE, {"name", "label"}};
+static const struct kube_metric_family namespace_none = {"namespace_none", "", KUBE_GAUGE, {"name"}};
+
+static void sample_info(void *scrape, const void *object, struct kube_exposition *out)
+{
+    const struct core_namespace *namespace_ = object;
+    kube_exposition_sample(out, &namespace_info, (const char *[]){namespace_->metadata.name}, *(int *)scrape);
+}
+
+static void sample_labels(void *scrape, const void *object, struct kube_exposition *out)
+{
+    (void)scrape;
+    const struct core_namespace *namespace_ = object;
+    for (size_t i = namespace_->metadata.labels.n; i > 0; i--)
+        for (int twice = 0; twice < 2; twice++)
+            kube_exposition_sample(
+                out, &namespace_labels,
+                (const char *[]){namespace_->metadata.name, namespace_->metadata.labels.items[i - 1].key}, 1 + twice);
+}
+
+static void sample_none(void *scrape, const void *object, struct kube_exposition *out)
+{
+    (void)scrape, (void)object, (void)out;
+}
+
+static const struct kube_metric_row namespace_rows[] = {
+    {&namespace_labels, sample_labels},
+    {&namespace_info, sample_info},
+    {&namespace_none, sample_none},
+};
+
+static int scrapes_begun, scrapes_ended;
+
+static void *begin_namespaces(void *userdata, struct kube_objects *ret)
+{
+    static int value = 7;
+    scrapes_begun++;
+    if (userdata)
+        *ret = kube_store_list(userdata, NULL);
+    return &value;
+}
+
+static void end_namespaces(void *scrape)
+{
+    assert_int_equal(*(int *)scrape, 7);
+    scrapes_ended++;
+}
+
+static const struct kube_metric_table namespace_table = {namespace_rows, KB_ARRAY_LEN(namespace_rows), begin_namespaces,
+                                                         end_namespaces};
+
+static void tables_are_written_row_by_row_and_in_any_pieces(void **state)
+{
+    (void)state;
+    static const char expected[] = "# HELP namespace_info \n"
+                                   "# TYPE namespace_info gauge\n"
+                                   "namespace_info{name=\"a\"} 7\n"
+                                   "namespace_info{name=\"b\"} 7\n"
+                                   "# HELP namespace_labels \n"
+                                   "# TYPE namespace_labels gauge\n"
+                                   "namespace_labels{label=\"k1\",name=\"b\"} 1\n"
+                                   "namespace_labels{label=\"k2\",name=\"b\"} 1\n"
+                                   "# HELP ready Whether it is\n"
+                                   "# TYPE ready gauge\n"
+                                   "ready 0\n";
+    struct api_string_entry labels[] = {{"k1", ""}, {"k2", ""}};
+    const struct core_namespace namespaces[] = {
+        {.metadata = {.name = "a", .resource_version = "1"}},
+        {.metadata = {.name = "b", .resource_version = "2", .labels = {2, labels}}},
+    };
+    struct kube_store *store = kube_store_new(&core_namespace_type, NULL, 0);
+    for (size_t i = 0; i < KB_ARRAY_LEN(namespaces); i++) {
+        const struct api_object *object = api_object_new(&core_namespace_type, &namespaces[i]);
+        kube_store_apply(store, object);
+        api_object_unref(object);
+    }
+    struct kube_metrics *metrics = kube_metrics_new();
+    kube_metrics_register(metrics, &ready);
+    kube_metrics_add_table(metrics, &namespace_table, store);
+    kube_metrics_add_table(metrics, &namespace_table, NULL); /* without objects it shows nothing */
+    assert_text(metrics, expected);
+    for (size_t size = 1; size < sizeof expected + 10; size += 17) {
+        kb_cleanup_strbuf struct kb_strbuf text = {0};
+        struct kube_scrape *scrape = kube_scrape_new(metrics);
+        while (kube_scrape_next(scrape, size, &text))
+            continue;
+        assert_string_equal(kb_strbuf_text(&text), expected);
+        kube_scrape_free(scrape);
+    }
+    struct kube_scrape *scrape = kube_scrape_new(metrics);
+    kube_scrape_free(scrape); /* given up at once */
+    assert_int_equal(scrapes_ended, scrapes_begun);
+    kube_metrics_free(metrics);
+    kube_store_free(store);
+}
+
 static double value_of(const char *text, const char *name)
 {
     char line[160];
@@ -303,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_removed_series_is_gone_and_starts_again_at_zero),
         cmocka_unit_test(label_values_of_any_length_are_kept),
         cmocka_unit_test(collectors_are_asked_at_each_scrape_and_their_samples_sorted),
+        cmocka_unit_test(tables_are_written_row_by_row_and_in_any_pieces),
         cmocka_unit_test(the_process_collector_tells_what_the_go_client_tells),
         cmocka_unit_test(work_queues_have_the_series_of_client_go),
         cmocka_unit_test(threads_lose_no_change),

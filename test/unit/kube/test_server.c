@@ -56,10 +56,41 @@ static void answer_large(void *userdata, const struct kube_http_query *query, st
         kb_strbuf_puts(&ret->body, "0123456789abcdef");
 }
 
+/* Pieces of 100,000 bytes; the state counts those that are left. */
+static int open_streams;
+
+static bool next_piece(void *state, struct kb_strbuf *piece)
+{
+    int *left = state;
+    if (*left == 0)
+        return false;
+    --*left;
+    for (size_t i = 0; i < 10000; i++)
+        kb_strbuf_puts(piece, "0123456789");
+    return true;
+}
+
+static void end_stream(void *state)
+{
+    free(state);
+    __atomic_sub_fetch(&open_streams, 1, __ATOMIC_SEQ_CST);
+}
+
+static void answer_stream(void *userdata, const struct kube_http_query *query, struct kube_http_answer *ret)
+{
+    (void)userdata, (void)query;
+    int *left = kb_malloc(sizeof *left);
+    *left = 40;
+    ret->more = next_piece;
+    ret->end = end_stream;
+    ret->state = left;
+    __atomic_add_fetch(&open_streams, 1, __ATOMIC_SEQ_CST);
+}
+
 static const struct kube_http_route routes[] = {
-    {"GET", "/healthz", answer_health, true}, {"GET", "/debug/*", answer_failure, false},
-    {"GET", "/large", answer_large, false},   {"POST", "/both", answer_health, false},
-    {"GET", "/both", answer_health, false},
+    {"GET", "/stream", answer_stream, false},   {"GET", "/healthz", answer_health, true},
+    {"GET", "/debug/*", answer_failure, false}, {"GET", "/large", answer_large, false},
+    {"POST", "/both", answer_health, false},    {"GET", "/both", answer_health, false},
 };
 
 /* ---- the server under test ---- */
@@ -488,6 +519,27 @@ static void a_large_answer_arrives_whole(void **state)
     stop(&f);
 }
 
+static void an_answer_in_pieces_arrives_whole_and_ends_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f, NULL, NULL, 0);
+    static const char old[] = "GET /stream HTTP/1.0\r\n\r\n"; /* not cut into chunks */
+    kb_cleanup_free char *answer = exchange(&f, old, sizeof old - 1);
+    assert_int_equal(strlen(body_of(answer)), 40 * 100000);
+    kb_cleanup_free char *head = request_with(&f, "HEAD", "/stream", "");
+    assert_status(head, 200);
+    assert_string_equal(body_of(head), "");
+    int gone = connect_to(&f); /* a client that leaves in the middle */
+    assert_true(send(gone, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n", 34, MSG_NOSIGNAL) > 0);
+    char some[1000];
+    assert_true(recv(gone, some, sizeof some, 0) > 0);
+    close(gone);
+    assert_alive(&f);
+    stop(&f);
+    assert_int_equal(open_streams, 0);
+}
+
 static void more_connections_than_allowed_wait_and_are_served_later(void **state)
 {
     (void)state;
@@ -714,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_client_that_drips_bytes_is_cut),
         cmocka_unit_test(a_client_that_sends_nothing_or_reads_nothing_is_cut),
         cmocka_unit_test(a_large_answer_arrives_whole),
+        cmocka_unit_test(an_answer_in_pieces_arrives_whole_and_ends_once),
         cmocka_unit_test(more_connections_than_allowed_wait_and_are_served_later),
         cmocka_unit_test(starting_fails_with_a_reason),
         cmocka_unit_test(the_wildcard_is_both_ipv4_and_ipv6),
