@@ -426,6 +426,8 @@ int kube_call_raw(struct kube_client *client, enum kube_verb verb, const char *p
 {
     struct call *call = new_call(client, verb);
     call->request.path = path;
+    if (client->options.observer)
+        call->path_template = kube_path_template_of(call->arena, path, &call->resource);
     set_body(call, content, body, body_length);
     return run_blocking(call, ret_body, reterr);
 }

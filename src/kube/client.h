@@ -68,6 +68,9 @@ const char *kube_path(struct kb_arena *arena, const struct kube_target *target);
 void kube_query_add(struct kb_strbuf *query, const char *name, const char *value);
 /* The same with {namespace} and {name} in place of the values: a label with bounded values. */
 const char *kube_path_template(struct kb_arena *arena, const struct kube_target *target);
+/* The same of a path that the caller built; *ret_resource is the plural in it, "" when it names no resource. What lies
+ * outside /api and /apis is "/{prefix}", unless it is one segment ("/version"). */
+const char *kube_path_template_of(struct kb_arena *arena, const char *path, const char **ret_resource);
 
 enum kube_content { KUBE_JSON, KUBE_MERGE_PATCH, KUBE_JSON_PATCH, KUBE_STRATEGIC_PATCH, KUBE_APPLY };
 

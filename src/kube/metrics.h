@@ -66,8 +66,9 @@ void kube_exposition_sample_with(struct kube_exposition *out, const struct kube_
  */
 struct kube_metric_row {
     const struct kube_metric_family *family;
-    /* Adds the object's samples of this family, and of no other. `scrape` is what `begin` returned. */
-    void (*sample)(void *scrape, const void *object, struct kube_exposition *out);
+    /* Adds the object's samples of this family (the row's), and of no other. `scrape` is what `begin` returned. */
+    void (*sample)(void *scrape, const struct kube_metric_family *family, const void *object,
+                   struct kube_exposition *out);
 };
 struct kube_metric_table {
     const struct kube_metric_row *rows;

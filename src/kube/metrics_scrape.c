@@ -104,7 +104,8 @@ static void next_part(struct kube_scrape *scrape)
 static void write_object(struct kube_scrape *scrape, const struct part *part, struct kb_strbuf *ret)
 {
     struct kube_exposition_group **groups;
-    part->row->sample(part->table->state, api_object_data(part->table->objects.items[scrape->object++]), scrape->one);
+    const void *object = api_object_data(part->table->objects.items[scrape->object++]);
+    part->row->sample(part->table->state, part->family, object, scrape->one);
     size_t n = kube_exposition_groups(scrape->one, &groups);
     if (n > 0 && !scrape->head_written) {
         kube_exposition_head(part->family, ret);

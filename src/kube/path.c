@@ -71,6 +71,27 @@ const char *kube_path_template(struct kb_arena *arena, const struct kube_target 
         target->subresource ? "/" : "", target->subresource ? target->subresource : "");
 }
 
+const char *kube_path_template_of(struct kb_arena *arena, const char *path, const char **ret_resource)
+{
+    const char **parts;
+    size_t n = kb_split(arena, kb_arena_strndup(arena, path, strcspn(path, "?")), '/', (const char *const **)&parts);
+    *ret_resource = "";
+    if (n <= 2)
+        return kb_join(arena, parts, n, "/");
+    size_t at = kb_streq(parts[1], "api") ? 3 : kb_streq(parts[1], "apis") ? 4 : 0; /* what follows the version */
+    if (at == 0)
+        return "/{prefix}";
+    if (at + 2 < n && kb_streq(parts[at], "namespaces")) {
+        parts[at + 1] = "{namespace}";
+        at += 2;
+    }
+    if (at < n)
+        *ret_resource = parts[at];
+    if (at + 1 < n)
+        parts[at + 1] = "{name}";
+    return kb_join(arena, parts, n, "/");
+}
+
 void kube_query_add(struct kb_strbuf *query, const char *name, const char *value)
 {
     if (query->length > 0)

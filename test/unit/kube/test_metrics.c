@@ -196,26 +196,29 @@ static const struct kube_metric_family namespace_info = {"namespace_info", "", K
 static const struct kube_metric_family namespace_labels = {"namespace_labels", "", KUBE_GAUGE, {"name", "label"}};
 static const struct kube_metric_family namespace_none = {"namespace_none", "", KUBE_GAUGE, {"name"}};
 
-static void sample_info(void *scrape, const void *object, struct kube_exposition *out)
+static void sample_info(void *scrape, const struct kube_metric_family *family, const void *object,
+                        struct kube_exposition *out)
 {
     const struct core_namespace *namespace_ = object;
-    kube_exposition_sample(out, &namespace_info, (const char *[]){namespace_->metadata.name}, *(int *)scrape);
+    kube_exposition_sample(out, family, (const char *[]){namespace_->metadata.name}, *(int *)scrape);
 }
 
-static void sample_labels(void *scrape, const void *object, struct kube_exposition *out)
+static void sample_labels(void *scrape, const struct kube_metric_family *family, const void *object,
+                          struct kube_exposition *out)
 {
     (void)scrape;
     const struct core_namespace *namespace_ = object;
     for (size_t i = namespace_->metadata.labels.n; i > 0; i--)
         for (int twice = 0; twice < 2; twice++)
             kube_exposition_sample(
-                out, &namespace_labels,
-                (const char *[]){namespace_->metadata.name, namespace_->metadata.labels.items[i - 1].key}, 1 + twice);
+                out, family, (const char *[]){namespace_->metadata.name, namespace_->metadata.labels.items[i - 1].key},
+                1 + twice);
 }
 
-static void sample_none(void *scrape, const void *object, struct kube_exposition *out)
+static void sample_none(void *scrape, const struct kube_metric_family *family, const void *object,
+                        struct kube_exposition *out)
 {
-    (void)scrape, (void)object, (void)out;
+    (void)scrape, (void)family, (void)object, (void)out;
 }
 
 static const struct kube_metric_row namespace_rows[] = {

@@ -48,6 +48,32 @@ static void targets_become_paths_and_templates(void **state)
     }
 }
 
+static void built_paths_have_templates_with_bounded_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *template, *resource;
+    } built[] = {
+        {"/version", "/version", ""},
+        {"/livez/ping", "/{prefix}", ""},
+        {"/apis", "/apis", ""},
+        {"/apis/kubevirt.io/v1", "/apis/kubevirt.io/v1", ""},
+        {"/apis/kubevirt.io/v1/virtualmachines?limit=5", "/apis/kubevirt.io/v1/virtualmachines", "virtualmachines"},
+        {"/api/v1/nodes/n1", "/api/v1/nodes/{name}", "nodes"},
+        {"/api/v1/namespaces/ns", "/api/v1/namespaces/{name}", "namespaces"},
+        {"/api/v1/namespaces/ns/pods", "/api/v1/namespaces/{namespace}/pods", "pods"},
+        {"/apis/subresources.kubevirt.io/v1/namespaces/ns/virtualmachineinstances/vm/addvolume",
+         "/apis/subresources.kubevirt.io/v1/namespaces/{namespace}/virtualmachineinstances/{name}/addvolume",
+         "virtualmachineinstances"},
+    };
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    for (size_t i = 0; i < KB_ARRAY_LEN(built); i++) {
+        const char *resource = NULL;
+        assert_string_equal(kube_path_template_of(arena, built[i].path, &resource), built[i].template);
+        assert_string_equal(resource, built[i].resource);
+    }
+}
+
 static void a_name_of_dots_stays_in_its_collection(void **state)
 {
     (void)state;
@@ -70,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_become_paths_and_templates),
+        cmocka_unit_test(built_paths_have_templates_with_bounded_values),
         cmocka_unit_test(a_name_of_dots_stays_in_its_collection),
         cmocka_unit_test(query_members_are_encoded_and_joined),
     };
