@@ -62,7 +62,9 @@ static void metrics(void *userdata, const struct kube_http_query *query, struct 
     (void)query;
     struct process *process = userdata;
     ret->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    kube_metrics_write(process->context.metrics, &ret->body);
+    ret->more = virt_metrics_scrape_more;
+    ret->end = virt_metrics_scrape_end;
+    ret->state = virt_metrics_scrape_begin(process->metrics);
 }
 
 /* ---- the profiler ---- */
@@ -175,7 +177,6 @@ int endpoints_start(struct process *process, struct kube_error *reterr)
         .tls_policy = tls_policy,
         .certificate = certificate,
     };
-    kube_metrics_add_process_collector(process->context.metrics);
     if (kube_server_start(&server, &process->server, reterr) < 0)
         return kube_error_wrap(reterr, "HTTPS server");
     kb_log(KB_INFO, "serving /healthz, /leader and /metrics on %s port %d", options->listen,

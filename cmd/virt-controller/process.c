@@ -82,13 +82,19 @@ static int connect_transport(struct process *process, struct kube_transport **re
 static struct kube_client *make_client(struct process *process, struct kube_transport *transport,
                                        struct kube_limiter *limiter)
 {
-    return kube_client_new(
-        &(struct kube_client_options){.transport = transport, .limiter = limiter, .clock = process->clock});
+    return kube_client_new(&(struct kube_client_options){
+        .transport = transport,
+        .limiter = limiter,
+        .clock = process->clock,
+        .observer = virt_metrics_client_observer(process->metrics, process->kube_config->server),
+    });
 }
 
 static int connect_clients(struct process *process, struct kube_error *reterr)
 {
     const struct options *options = process->options;
+    process->context.metrics = kube_metrics_new();
+    process->metrics = virt_metrics_new(process->arena, process->context.metrics, process->clock);
     if (kube_config_load(options->kubeconfig, options->master, &process->kube_config, reterr) < 0)
         return -1;
     if (connect_transport(process, &process->transport, reterr) < 0)
@@ -121,7 +127,7 @@ static void informer_synced(void *userdata, int informer)
 static void *queue_metrics(void *userdata, const char *queue_name)
 {
     struct process *process = userdata;
-    return kube_workqueue_metrics_data(process->context.metrics, "kubevirt_", queue_name, process->clock);
+    return virt_metrics_queue(process->metrics, queue_name);
 }
 
 static void make_context(struct process *process)
@@ -129,7 +135,6 @@ static void make_context(struct process *process)
     const struct options *options = process->options;
     struct virt_context *context = &process->context;
     context->client = process->client;
-    context->metrics = kube_metrics_new();
     context->config = virt_config_store_new();
     context->install_namespace = process->install_namespace;
     context->synced_annotations = options->synced_annotations;
@@ -154,7 +159,7 @@ static void make_context(struct process *process)
         .informer_error = informer_error,
         .informer_synced = informer_synced,
         .userdata = process,
-        .queue_observer = &kube_workqueue_metrics,
+        .queue_observer = &virt_metrics_queue_observer,
         .queue_observer_data = queue_metrics,
     });
 }
@@ -164,6 +169,11 @@ static void add_informers(struct process *process)
     const struct kube_informer_spec *specs = virt_informer_specs(process->arena, process->install_namespace);
     for (int id = 0; id < VIRT_N_INFORMERS; id++)
         kube_runtime_add_informer(process->context.runtime, id, &specs[id]);
+}
+
+static bool is_ready(void *process)
+{
+    return process_is_ready(process);
 }
 
 static void add_controllers(struct process *process)
@@ -221,6 +231,7 @@ static void leading_started(void *userdata)
 {
     struct process *process = userdata;
     kb_log(KB_INFO, "Started leading as %s", process->identity);
+    virt_metrics_lead(process->metrics);
     kube_runtime_start_workers(process->context.runtime);
     process->leading = true;
 }
@@ -281,6 +292,8 @@ static int prepare(struct process *process, struct kube_error *reterr)
         return -1;
     make_context(process);
     add_informers(process);
+    virt_metrics_add(process->metrics, &process->context,
+                     &(struct virt_metrics_hooks){.ready = is_ready, .userdata = process});
     add_controllers(process);
     process->profiler = profiler_new(process->context.runtime, process->clock);
     return 0;

@@ -11,6 +11,7 @@
 #include "kube/leader.h"
 #include "kube/server.h"
 #include "virt/context.h"
+#include "virt/metrics/metrics.h"
 #include <stdatomic.h>
 
 /* Exit statuses, as the reference's: lost lease and fatal errors 1, usage 2. */
@@ -37,6 +38,7 @@ struct process {
     struct health *health;
     struct profiler *profiler;
     struct virt_context context;
+    struct virt_metrics *metrics;
 
     atomic_bool leading;       /* holds the lease, and its workers run */
     atomic_bool lost;          /* held it and lost it */

@@ -19,7 +19,7 @@
 
 enum kube_metric_type { KUBE_COUNTER, KUBE_GAUGE, KUBE_HISTOGRAM };
 
-#define KUBE_METRIC_MAX_LABELS 16
+#define KUBE_METRIC_MAX_LABELS 20
 
 struct kube_metric_family {
     const char *name, *help;

@@ -43,6 +43,7 @@ enum virt_informer {
     VIRT_UNMANAGED_SECRET,
     VIRT_EXPORT_SERVICE,
     VIRT_INGRESS,
+    VIRT_VM_LABELS_CONFIG, /* which labels of VMs are metrics, see virt/metrics/labels.c */
 
     /* Kinds that may be missing: switched on and off as their CRD or API comes and goes. */
     VIRT_ROUTE,

@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "base/vec.h"
 #include "virt/conditions.h"
+#include "virt/metrics/metrics.h"
 #include "virt/network/interfaces.h"
 
 /* ---- the part that is only for VMIs which are not virt-handler's ---- */
@@ -118,24 +119,26 @@ static struct kube_json_patch make_patch(struct vmi_pass *p, const struct kv_vmi
     return patch;
 }
 
-static int send(struct vmi_pass *p, struct kube_json_patch *patch, struct kube_error *reterr)
+static int send(struct vmi_pass *p, struct kube_json_patch *patch, const void **ret, struct kube_error *reterr)
 {
-    return kube_patch(p->request, &kv_vmi_type, p->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(patch), NULL,
+    return kube_patch(p->request, &kv_vmi_type, p->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(patch), ret,
                       reterr);
 }
 
-static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, struct kube_error *reterr)
+/* *ret_written is set when there was something to write. */
+static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, const void **ret_written,
+                        struct kube_error *reterr)
 {
     struct kube_json_patch patch = make_patch(p, after, true);
     struct kube_error error = {0};
 
     if (patch.n == 0)
         return 0;
-    if (send(p, &patch, &error) == 0)
+    if (send(p, &patch, ret_written, &error) == 0)
         return 0;
     if (kube_error_is_api(&error, 422)) {
         patch = make_patch(p, after, false);
-        return send(p, &patch, reterr);
+        return send(p, &patch, ret_written, reterr);
     }
     *reterr = error;
     return -1;
@@ -150,11 +153,19 @@ static bool is_shared(const struct kv_vmi *vmi)
 
 static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
 {
-    if (is_shared(p->vmi))
-        return patch_shared(p, after, reterr);
-    set_synchronized(p, after);
-    note_transition(p, after);
-    return kube_update(p->request, &kv_vmi_type, p->vmi, after, NULL, reterr);
+    const void *written = p->vmi;
+    int r;
+
+    if (is_shared(p->vmi)) {
+        r = patch_shared(p, after, &written, reterr);
+    } else {
+        set_synchronized(p, after);
+        note_transition(p, after);
+        r = kube_update(p->request, &kv_vmi_type, p->vmi, after, &written, reterr);
+    }
+    if (r == 0 && written != p->vmi)
+        virt_metrics_vmi_synced(p->controller->context->metrics, p->vmi->metadata.namespace, p->vmi->metadata.name);
+    return r;
 }
 
 /* An instance is not handed over before its Pod is as it should be: then only the reason is told. */

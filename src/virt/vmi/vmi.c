@@ -14,6 +14,7 @@
 #include "api/meta.h"
 #include "base/strings.h"
 #include "base/vec.h"
+#include "virt/metrics/metrics.h"
 #include "virt/names.h"
 #include <stdlib.h>
 
@@ -268,6 +269,7 @@ static int reconcile(void *userdata, struct kube_request *request, struct kube_e
 
     if (!vmi) {
         forget(self, kube_request_key(request));
+        virt_metrics_vmi_gone(self->context->metrics, kube_request_namespace(request), kube_request_name(request));
         return KUBE_DONE;
     }
     if (!has_stamp(vmi))

@@ -61,7 +61,8 @@ static void every_informer_has_a_kind_and_a_name_of_its_own(void **state)
 static void only_what_the_installation_owns_is_read_from_its_namespace(void **state)
 {
     static const enum virt_informer owned[] = {VIRT_EXPORT_CA,        VIRT_BACKUP_CA, VIRT_ROUTE_CA,
-                                               VIRT_UNMANAGED_SECRET, VIRT_INGRESS,   VIRT_ROUTE};
+                                               VIRT_UNMANAGED_SECRET, VIRT_INGRESS,   VIRT_ROUTE,
+                                               VIRT_VM_LABELS_CONFIG};
     size_t n = 0;
 
     (void)state;
