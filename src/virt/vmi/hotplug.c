@@ -171,6 +171,15 @@ static int add_if_ready(struct vmi_pass *p, const struct kv_volume *volume, stru
 
 /* ---- the attachment Pod ---- */
 
+/* virt-handler tells it once it has the launcher, and so brings the instance back. */
+static bool knows_selinux_context(const struct kv_vmi *vmi)
+{
+    const struct kv_vmim_state *migration = vmi->status.migration_state;
+
+    return !kb_empty(vmi->status.selinux_context) ||
+           (migration && migration->source_state && !kb_empty(migration->source_state->selinux_context));
+}
+
 static int create_attachment(struct vmi_pass *p, const struct vmi_volumes *volumes, const struct core_pod **ret)
 {
     struct virt_hotplug_volume *hotplug = kb_arena_many(p->arena, struct virt_hotplug_volume, volumes->n);
@@ -179,6 +188,8 @@ static int create_attachment(struct vmi_pass *p, const struct vmi_volumes *volum
     struct kube_error error = {0};
     struct core_pod *pod;
 
+    if (!knows_selinux_context(p->vmi))
+        return 0;
     for (size_t i = 0; i < volumes->n; i++)
         hotplug[i] = (struct virt_hotplug_volume){volumes->items[i], virt_claim(p->request, p->vmi->metadata.namespace,
                                                                                 virt_volume_claim(volumes->items[i]))};
