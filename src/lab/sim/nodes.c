@@ -75,7 +75,10 @@ static int make_node(struct lab_sim *sim, unsigned number, struct kube_error *re
         "\"containerRuntimeVersion\":\"simulated://1\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
         "\"reason\":\"KubeletReady\",\"lastHeartbeatTime\":\"%s\",\"lastTransitionTime\":\"%s\"}]}}",
         capacity, capacity, 9 + number % 240, name, KUBELET_VERSION, now, now);
-    return lab_client_patch_text(kubelet, &ref, LAB_PATCH_MERGE, status, NULL, reterr);
+    if (lab_client_patch_text(kubelet, &ref, LAB_PATCH_MERGE, status, NULL, reterr) < 0)
+        return -1;
+    ref.subresource = NULL; /* ready from the start, however slow the parts are */
+    return lab_client_patch_text(kubelet, &ref, LAB_PATCH_MERGE, "{\"spec\":{\"taints\":null}}", NULL, reterr);
 }
 
 int sim_nodes_make(struct lab_sim *sim, struct kube_error *reterr)
