@@ -19,7 +19,6 @@ struct differ {
 static const struct added {
     const char *member, *value; /* JSON text, or ANY */
 } added[] = {
-    {"status", ANY},
     {"nodeName", ANY},
     {"serviceAccount", ANY},
     {"priority", ANY},
@@ -133,6 +132,7 @@ static void drop_additions(yyjson_mut_val *pod)
 {
     yyjson_mut_val *spec = yyjson_mut_obj_get(pod, "spec");
 
+    yyjson_mut_obj_remove_key(pod, "status");
     drop_metadata(yyjson_mut_obj_get(pod, "metadata"));
     drop(yyjson_mut_obj_get(spec, "volumes"), is_token);
     drop(yyjson_mut_obj_get(spec, "tolerations"), is_default_toleration);
