@@ -3,7 +3,8 @@
  * "reference"), or written into the VM and forgotten (policies "expand" and "expandAll").
  *
  * Order, from which a later pass can go on wherever this one was cut off: the revision is created (its name says what
- * is in it, so a second attempt finds the first) -> the status refers to it -> one that it replaces is deleted.
+ * is in it, so a second attempt finds the first) -> the status refers to it -> one that it replaces is deleted. And for
+ * a VM that is expanded: its spec is written -> its revisions are deleted -> its status forgets them.
  * Source: the reference's pkg/instancetype/controller/vm, revision/store.go, upgrade/handler.go.
  */
 #include "base/strings.h"
@@ -155,12 +156,16 @@ static int write_refs(struct vm_pass *pass, struct kube_error *reterr)
     return 0;
 }
 
+/* One that another VM keeps stays: spec.instancetype.revisionName may name any. */
 static int delete_revision(struct vm_pass *pass, const char *name, struct kube_error *reterr)
 {
     struct virt_instancetype_lookups lookups = vm_instancetype_lookups(pass);
     const struct apps_controller_revision *revision;
     if (virt_instancetype_find_revision(&lookups, pass->vm->metadata.namespace, name, &revision, reterr) < 0)
         return kube_error_is_not_found(reterr) ? 0 : -1;
+    const struct meta_owner_reference *owner = api_controller_of(&revision->metadata);
+    if (owner && !kb_streq(owner->uid, pass->vm->metadata.uid))
+        return 0;
     return kube_delete(pass->req, &apps_controller_revision_type, revision, reterr);
 }
 
@@ -194,51 +199,51 @@ static int renew(struct vm_pass *pass, const struct virt_flavor *flavor, const c
     return 0;
 }
 
-/* A revision that has been replaced and can't be deleted is left to the garbage collector. */
+static int renew_all(struct vm_pass *pass, const char *ret_old[2], struct kube_error *reterr)
+{
+    if (renew(pass, &virt_instancetype_flavor, &ret_old[0], reterr) < 0 ||
+        renew(pass, &virt_preference_flavor, &ret_old[1], reterr) < 0)
+        return -1;
+    return ret_old[0] || ret_old[1] ? write_refs(pass, reterr) : 0;
+}
+
+/* Refers to the old ones until all has been written, so that they are found again. A revision that has been replaced
+ * and can't be deleted is left to the garbage collector. */
 static int upgrade(struct vm_pass *pass, struct kube_error *reterr)
 {
-    const char *old[2];
+    const char *old[2] = {NULL, NULL};
     struct kube_error ignored;
-    if (renew(pass, &virt_instancetype_flavor, &old[0], reterr) < 0 ||
-        renew(pass, &virt_preference_flavor, &old[1], reterr) < 0)
-        return -1;
-    if (!old[0] && !old[1])
-        return 0;
-    if (write_refs(pass, reterr) < 0)
-        return -1;
-    for (size_t i = 0; i < KB_ARRAY_LEN(old); i++)
-        if (old[i])
+    struct kv_instancetype_status_ref *refs[] = {pass->vm->status.instancetype_ref, pass->vm->status.preference_ref};
+    int status = renew_all(pass, old, reterr);
+    for (size_t i = 0; i < KB_ARRAY_LEN(old); i++) {
+        if (old[i] && status < 0)
+            refs[i]->controller_revision_ref->name = old[i];
+        else if (old[i])
             delete_revision(pass, old[i], &ignored);
-    return 0;
+    }
+    return status;
 }
 
 /* ---- policies "expand" and "expandAll" ---- */
 
 #define UNSUPPORTED "unsupported error: error encountered "
 
-static const char *revision_name(const struct kv_instancetype_status_ref *ref)
+/* What an expanded VM has left: revisions, and the references by which they are found until then. */
+static int forget(struct vm_pass *pass)
 {
-    return virt_instancetype_has_revision(ref) ? ref->controller_revision_ref->name : NULL;
-}
-
-/* The VM, its status, and then the revisions that nothing refers to any more. */
-static int write_expanded(struct vm_pass *pass, struct kv_vm *expanded, struct kube_error *reterr)
-{
-    const char *old[] = {revision_name(pass->vm->status.instancetype_ref),
-                         revision_name(pass->vm->status.preference_ref)};
-    struct kube_error error = {0};
-    pass->vm = expanded;
-    if (vm_write_spec(pass, reterr) < 0)
-        return kube_error_wrap(reterr, "updating the expanded VirtualMachine");
-    if (write_refs(pass, reterr) < 0)
-        return kube_error_wrap(reterr, "updating the status of the expanded VirtualMachine");
-    for (size_t i = 0; i < KB_ARRAY_LEN(old); i++)
-        if (old[i] && delete_revision(pass, old[i], &error) < 0)
+    static const struct virt_flavor *const flavors[] = {&virt_instancetype_flavor, &virt_preference_flavor};
+    for (size_t i = 0; i < KB_ARRAY_LEN(flavors); i++) {
+        struct kv_instancetype_status_ref **ref = virt_flavor_ref(flavors[i], pass->vm);
+        const char *name = virt_instancetype_has_revision(*ref) ? (*ref)->controller_revision_ref->name : NULL;
+        struct kube_error error = {0};
+        if (name && delete_revision(pass, name, &error) < 0)
             return vm_fail(pass, VM_REASON_CREATE_FAILED,
                            "error encountered cleaning controllerRevision %s after successfully expanding "
                            "VirtualMachine %s: %s",
-                           old[i], pass->vm->metadata.name, error.message);
-    return VM_END;
+                           name, pass->vm->metadata.name, error.message);
+        *ref = NULL;
+    }
+    return VM_NEXT;
 }
 
 static int expand(struct vm_pass *pass, bool all, struct kube_error *reterr)
@@ -253,7 +258,12 @@ static int expand(struct vm_pass *pass, bool all, struct kube_error *reterr)
     if (virt_instancetype_expand(pass->arena, pass->config, &lookups, expanded, &error) < 0)
         return vm_fail(pass, VM_REASON_UNSUPPORTED, UNSUPPORTED "while expanding into VirtualMachine: %s",
                        error.message);
-    return write_expanded(pass, expanded, reterr);
+    expanded->status = *status; /* refers to the revisions until they are deleted */
+    pass->vm = expanded;
+    if (vm_write_spec(pass, reterr) < 0)
+        return kube_error_wrap(reterr, "updating the expanded VirtualMachine");
+    forget(pass);
+    return VM_END;
 }
 
 /* ---- the step ---- */
@@ -273,17 +283,18 @@ int vm_sync_instancetype(struct vm_pass *pass, struct kube_error *reterr)
     const struct instancetype_vm_instancetype_spec *instancetype;
     const struct instancetype_vm_preference_spec *preference;
     struct kube_error error = {0};
+    const struct kv_instancetype_configuration *configured = pass->config->spec->instancetype;
+    const char *policy =
+        configured && configured->reference_policy ? configured->reference_policy : VIRT_POLICY_REFERENCE;
+    bool all = kb_streq(policy, VIRT_POLICY_EXPAND_ALL), expands = all || kb_streq(policy, VIRT_POLICY_EXPAND);
     if (!pass->vm->spec.instancetype && !pass->vm->spec.preference)
-        return VM_NEXT;
+        return expands ? forget(pass) : VM_NEXT;
     if (virt_instancetype_find(pass->arena, &lookups, pass->vm, &instancetype, &error) < 0)
         return vm_fail(pass, VM_REASON_NO_INSTANCETYPE, "%s", error.message);
     if (virt_preference_find(pass->arena, &lookups, pass->vm, &preference, &error) < 0)
         return vm_fail(pass, VM_REASON_NO_PREFERENCE, "%s", error.message);
-    const struct kv_instancetype_configuration *configured = pass->config->spec->instancetype;
-    const char *policy =
-        configured && configured->reference_policy ? configured->reference_policy : VIRT_POLICY_REFERENCE;
-    if (kb_streq(policy, VIRT_POLICY_EXPAND) || kb_streq(policy, VIRT_POLICY_EXPAND_ALL))
-        return expand(pass, kb_streq(policy, VIRT_POLICY_EXPAND_ALL), reterr);
+    if (expands)
+        return expand(pass, all, reterr);
     if (store(pass, &virt_instancetype_flavor, &error) < 0 || store(pass, &virt_preference_flavor, &error) < 0)
         return fail_to(pass, "storing", &error);
     if (upgrade(pass, &error) == 0)
