@@ -90,12 +90,14 @@ static int rerun_on_failure(struct vm_pass *pass, struct kube_error *reterr)
     }
     if (api_is_being_deleted(&vmi->metadata) || !(vmi_is_final(vmi) || vm_has_stop_request_for(pass->vm, vmi)))
         return VM_NEXT;
+    /* Asked for first: between the two, only the request tells that there was a failure. */
     bool failed = kb_streq(vmi->status.phase, "Failed");
-    if (stop_now(pass) == VM_END)
-        return VM_END;
-    if (failed && ask_for_start(pass, reterr) < 0)
+    if (failed && !vm_has_start_request(pass->vm) && ask_for_start(pass, reterr) < 0) {
+        if (kube_error_is_conflict(reterr))
+            return -1;
         return vm_fail(pass, VM_REASON_DELETE_FAILED, "failed to patch VM with start action: %s", reterr->message);
-    return VM_NEXT;
+    }
+    return stop_now(pass);
 }
 
 static int manual(struct vm_pass *pass, struct kube_error *reterr)
