@@ -12,9 +12,9 @@
 #include "api/types/coordination.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "cmd/virt-controller/memory.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -26,9 +26,8 @@
 #define LEASE_NAME        "virt-controller"
 #define DRAIN_GRACE_NS    (20 * KB_NS_PER_S) /* below the Pod's 30 s of grace */
 #define SETTLED_MS        2000               /* without news for so long, the caches are full */
+#define QUIET_MS          12000              /* and so much later what only the start needed is closed */
 #define TRIM_INTERVAL_MS  60000              /* between two looks at how much of the heap is free */
-#define TRIM_BYTES        (4u << 20)         /* so much more of it than after the last trim goes back to the system */
-#define MMAP_BYTES        (256 << 10)        /* larger blocks never were part of the heap */
 
 void process_wake(struct process *process)
 {
@@ -330,33 +329,20 @@ static bool wants_switch(struct process *process)
     return process->switch_wanted;
 }
 
-/* What a burst of work has left free at the end of the heap, and in whole pages within it. */
-static void give_memory_back(size_t *free_after_trim)
-{
-    size_t unused = mallinfo2().fordblks;
-    if (unused > *free_after_trim + TRIM_BYTES) {
-        malloc_trim(0);
-        unused = mallinfo2().fordblks;
-        *free_after_trim = unused;
-    }
-    if (unused < *free_after_trim)
-        *free_after_trim = unused;
-}
-
 static void run(struct process *process)
 {
-    size_t free_after_trim = 0;
-    int timeout_ms = SETTLED_MS;
-    while (wait_until(process, wants_switch, timeout_ms)) {
+    static const int first_ms[] = {SETTLED_MS, QUIET_MS};
+    struct memory_watch memory = {0};
+    size_t settled = 0;
+    while (wait_until(process, wants_switch, settled < KB_ARRAY_LEN(first_ms) ? first_ms[settled] : TRIM_INTERVAL_MS)) {
         if (atomic_exchange(&process->switch_wanted, false)) {
             reload_switch_optional(process);
-            continue;
+        } else if (settled < KB_ARRAY_LEN(first_ms)) {
+            memory_settle();
+            settled++;
+        } else {
+            memory_look(&memory);
         }
-        if (timeout_ms == SETTLED_MS)
-            malloc_trim(0); /* the first lists' leftovers */
-        else
-            give_memory_back(&free_after_trim);
-        timeout_ms = TRIM_INTERVAL_MS;
     }
 }
 
@@ -405,8 +391,7 @@ static void stop(struct process *process)
 
 int process_run(const struct options *options)
 {
-    mallopt(M_ARENA_MAX, 1); /* one heap: a thread's own would cost more than its lock does */
-    mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+    memory_init();
     kb_log_init("virt-controller", STDERR_FILENO, NULL);
     kb_log_set_verbosity((int)options->verbosity);
     struct process process = {
