@@ -237,8 +237,11 @@ static void leading_started(void *userdata)
 
 static void another_leads(void *userdata, const char *identity)
 {
-    (void)userdata;
-    kb_log(KB_INFO, "%s leads; this replica stands by with warm caches", identity);
+    const struct process *process = userdata;
+    if (process->leading)
+        kb_log(KB_WARNING, "%s has taken the lease", identity);
+    else
+        kb_log(KB_INFO, "%s leads; this replica stands by with warm caches", identity);
 }
 
 static void leading_stopped(void *userdata)
@@ -370,9 +373,10 @@ static void release(struct process *process)
 
 /*
  * Workers first, so that the next leader finds nothing half done; then their events, which need the lease; then the
- * lease, so that the next leader needn't wait. A reconcile that hangs is left behind: the fence is closed to it.
+ * lease, so that the next leader needn't wait. A reconcile that hangs is left behind (false): the fence is closed to
+ * it.
  */
-static void stop(struct process *process)
+static bool stop(struct process *process)
 {
     kb_log(KB_INFO, "ending: workers finish what they have begun, then the lease is released");
     process->leading = false;
@@ -387,6 +391,7 @@ static void stop(struct process *process)
     kb_log(KB_INFO, "ended");
     if (drained)
         release(process);
+    return drained;
 }
 
 int process_run(const struct options *options)
@@ -409,14 +414,15 @@ int process_run(const struct options *options)
         rc = go_on_air(&process, &error);
     if (rc < 0) {
         kb_log(KB_FATAL, "%s", error.message);
-        return PROCESS_FATAL; /* nothing was written yet: ending is the clean-up */
+        _exit(PROCESS_FATAL); /* nothing was written yet, and other threads run: ending is the clean-up */
     }
     if (synced)
         run(&process);
     if (process.lost) {
         kb_log(KB_FATAL, "leaderelection lost");
-        return PROCESS_FATAL;
+        _exit(PROCESS_FATAL);
     }
-    stop(&process);
+    if (!stop(&process))
+        _exit(PROCESS_OK);
     return PROCESS_OK;
 }
