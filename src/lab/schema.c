@@ -27,9 +27,43 @@ static yyjson_val *member_schema(yyjson_val *schema, const char *key, bool *ret_
     return yyjson_is_obj(more) ? more : NULL;
 }
 
-static void prune(struct lab_write *w, yyjson_mut_val *value, yyjson_val *schema, bool root);
+/* With `strict` what is unknown is named rather than dropped silently. */
+struct pruner {
+    struct lab_write *w;
+    bool strict;
+    struct kb_strbuf unknown;
+};
 
-static void prune_object(struct lab_write *w, yyjson_mut_val *value, yyjson_val *schema, bool root)
+static void prune(struct pruner *p, yyjson_mut_val *value, yyjson_val *schema, const char *path, bool root);
+
+/* Paths are only made where they may be shown. */
+static const char *path_of(struct pruner *p, const char *path, const char *name)
+{
+    return !p->strict || !*path ? name : kb_arena_printf(p->w->arena, "%s.%s", path, name);
+}
+
+static void name_unknown(struct pruner *p, const char *path, const char *name)
+{
+    if (p->strict)
+        kb_strbuf_printf(&p->unknown, "%sunknown field \"%s\"", p->unknown.length ? ", " : "", path_of(p, path, name));
+}
+
+static void add_defaults(struct pruner *p, yyjson_mut_val *value, yyjson_val *schema, const char *path)
+{
+    size_t i, n;
+    yyjson_val *key, *s;
+    yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), i, n, key, s)
+    {
+        yyjson_val *d = yyjson_obj_get(s, "default");
+        const char *name = yyjson_get_str(key);
+        if (!d || yyjson_mut_obj_get(value, name))
+            continue;
+        lab_mut_put(p->w->doc, value, name, yyjson_val_mut_copy(p->w->doc, d));
+        prune(p, yyjson_mut_obj_get(value, name), s, path_of(p, path, name), false);
+    }
+}
+
+static void prune_object(struct pruner *p, yyjson_mut_val *value, yyjson_val *schema, const char *path, bool root)
 {
     yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(value);
     for (yyjson_mut_val *key; (key = yyjson_mut_obj_iter_next(&it));) {
@@ -39,35 +73,30 @@ static void prune_object(struct lab_write *w, yyjson_mut_val *value, yyjson_val 
         bool open;
         yyjson_val *s = member_schema(schema, name, &open);
         yyjson_mut_val *v = yyjson_mut_obj_iter_get_val(key);
-        if (!s && !open)
+        if (!s && !open) {
+            name_unknown(p, path, name);
             yyjson_mut_obj_iter_remove(&it);
-        else if (s && yyjson_mut_is_null(v) && !flag(s, "nullable") && yyjson_obj_get(s, "default"))
+        } else if (s && yyjson_mut_is_null(v) && !flag(s, "nullable") && yyjson_obj_get(s, "default")) {
             yyjson_mut_obj_iter_remove(&it);
-        else if (s)
-            prune(w, v, s, false);
+        } else if (s) {
+            prune(p, v, s, path_of(p, path, name), false);
+        }
     }
-    size_t i, n;
-    yyjson_val *key, *s;
-    yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), i, n, key, s)
-    {
-        yyjson_val *d = yyjson_obj_get(s, "default");
-        if (!d || yyjson_mut_obj_get(value, yyjson_get_str(key)))
-            continue;
-        lab_mut_put(w->doc, value, yyjson_get_str(key), yyjson_val_mut_copy(w->doc, d));
-        prune(w, yyjson_mut_obj_get(value, yyjson_get_str(key)), s, false);
-    }
+    add_defaults(p, value, schema, path);
 }
 
-static void prune(struct lab_write *w, yyjson_mut_val *value, yyjson_val *schema, bool root)
+static void prune(struct pruner *p, yyjson_mut_val *value, yyjson_val *schema, const char *path, bool root)
 {
     if (yyjson_mut_is_obj(value)) {
-        prune_object(w, value, schema, root);
+        prune_object(p, value, schema, path, root);
         return;
     }
     yyjson_val *items = yyjson_obj_get(schema, "items");
     yyjson_mut_arr_iter it = yyjson_mut_arr_iter_with(value);
-    for (yyjson_mut_val *v; items && (v = yyjson_mut_arr_iter_next(&it));)
-        prune(w, v, items, false);
+    for (size_t i = 0; items && yyjson_mut_arr_iter_has_next(&it); i++) {
+        const char *at = p->strict ? kb_arena_printf(p->w->arena, "%s[%zu]", path, i) : path;
+        prune(p, yyjson_mut_arr_iter_next(&it), items, at, false);
+    }
 }
 
 struct check {
@@ -262,9 +291,16 @@ static bool blocks_rules(const struct lab_failure *f)
     return false;
 }
 
-void lab_schema_apply(struct lab_write *w, yyjson_val *schema)
+int lab_schema_apply(struct lab_write *w, yyjson_val *schema)
 {
-    prune(w, w->root, schema, true);
+    const struct lab_call *call = w->call;
+    struct pruner p = {.w = w, .strict = kb_streq_null(call->options.field_validation, "Strict")};
+    p.unknown.arena = w->arena;
+    prune(&p, w->root, schema, "", true);
+    if (!p.unknown.length)
+        return 0;
+    return lab_fail_bad_request(w->call, "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
+                                call->kind->name, call->version->name, call->kind->name, kb_strbuf_text(&p.unknown));
 }
 
 void lab_schema_validate(struct lab_write *w, yyjson_val *schema, bool has_rules)

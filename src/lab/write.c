@@ -39,8 +39,8 @@ static int finish(struct lab_write *w, const struct lab_strategy *s)
 {
     const struct lab_kind *kind = w->call->kind;
     const struct lab_version *version = w->call->version;
-    if (kind->custom && version->schema)
-        lab_schema_apply(w, version->schema);
+    if (kind->custom && version->schema && lab_schema_apply(w, version->schema) < 0)
+        return -1;
     if (s->defaults)
         s->defaults(w);
     lab_metadata_validate(w);

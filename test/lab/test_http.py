@@ -141,6 +141,18 @@ class Http(unittest.TestCase):
         self.assertEqual(refused["message"], "the server rejected our request due to an error in our request")
         self.ok(415, "PATCH", self.maps + "/a", patch, "application/json")
 
+    def test_a_strict_client_hears_of_unknown_fields(self):
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+        self.ok(201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+            "metadata": {"name": "widgets.example.com"},
+            "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}})
+        widgets = f"/apis/example.com/v1/namespaces/{self.ns}/widgets"
+        widget = {"metadata": {"name": "w"}, "spec": {"size": 1, "sise": 2}}
+        refused = self.ok(400, "POST", widgets + "?fieldValidation=Strict", widget)
+        self.assertIn('strict decoding error: unknown field "spec.sise"', refused["message"])
+        self.assertEqual(self.ok(201, "POST", widgets, widget)["spec"], {"size": 1})
+
     def test_unknown_things_are_not_found(self):
         self.assertEqual(self.ok(404, "GET", "/apis/none/v1/things"), "404 page not found\n")
         self.ok(404, "GET", "/apis/kubevirt.io/v1/things")
