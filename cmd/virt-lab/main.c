@@ -23,6 +23,7 @@ static const char help[] =
     "\n"
     "A Kubernetes API server in memory, with the kinds of KubeVirt, CDI, CSI snapshots and network\n"
     "attachments, for kubectl and controllers alike. Prints its address once it serves; SIGTERM ends it.\n"
+    "POST /debug/cut-watches ends all watches, and lets them begin with a new list only.\n"
     "\n"
     "  --port N                 listen on this port (default: any free one)\n"
     "  --listen ADDRESS         listen on this address (default: 127.0.0.1)\n"

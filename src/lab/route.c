@@ -5,6 +5,7 @@
  *   /apis/GROUP/VERSION/...              named groups
  *   .../RESOURCE[/NAME[/SUBRESOURCE]]    cluster-scoped, or all namespaces
  *   .../namespaces/NS/RESOURCE[/...]     namespaced
+ *   POST /debug/cut-watches              ends all watches, and forgets what they could continue from
  */
 #include "lab/route.h"
 #include "base/strings.h"
@@ -286,6 +287,10 @@ static int route_other(struct route *r)
     const char *first = r->parts[0];
     if (kb_in_list(first, health, KB_ARRAY_LEN(health)))
         return answer_text(r->call, 200, "text/plain; charset=utf-8", "ok", 2);
+    if (kb_streq(r->request->path, "/debug/cut-watches") && kb_streq(r->request->method, "POST")) {
+        lab_server_cut_watches(r->call->server);
+        return answer_text(r->call, 200, "text/plain; charset=utf-8", "ok", 2);
+    }
     if (kb_streq(first, "version"))
         return lab_discovery_version(r->call);
     if (kb_streq(first, "openapi"))

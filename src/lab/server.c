@@ -167,6 +167,14 @@ bool lab_server_run(struct lab_server *server)
     return lab_gc_run(server->gc);
 }
 
+void lab_server_cut_watches(struct lab_server *server)
+{
+    lab_server_lock(server);
+    for (struct lab_resource *r = server->resources; r; r = r->next)
+        lab_store_forget(server, r);
+    lab_server_unlock(server);
+}
+
 struct kb_clock *lab_server_clock(struct lab_server *server)
 {
     return server->clock;

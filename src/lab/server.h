@@ -42,6 +42,10 @@ void lab_server_free(struct lab_server *server); /* NULL is allowed; clients mus
  * was anything to do. Only with no_background. */
 bool lab_server_run(struct lab_server *server);
 
+/* Cuts all watches and forgets all changes, as when etcd is compacted and the server restarted: who watches must list
+ * again. */
+void lab_server_cut_watches(struct lab_server *server);
+
 struct kb_clock *lab_server_clock(struct lab_server *server);
 struct kb_random *lab_server_random(struct lab_server *server);
 

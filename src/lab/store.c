@@ -150,6 +150,15 @@ void lab_store_remove(struct lab_server *server, struct lab_resource *resource, 
     lab_object_unref(stored);
 }
 
+void lab_store_forget(struct lab_server *server, struct lab_resource *resource)
+{
+    while (resource->first < resource->next_event)
+        drop_oldest(resource);
+    resource->first = ++resource->next_event; /* a gap: every cursor is before it */
+    resource->dropped = server->resource_version;
+    lab_watch_notify(resource);
+}
+
 void lab_store_done(struct lab_resource *resource)
 {
     while (resource->first < resource->next_event)

@@ -57,6 +57,8 @@ void lab_store_remove(struct lab_server *server, struct lab_resource *resource, 
 struct lab_event *lab_store_event(const struct lab_resource *resource, uint64_t sequence);
 /* The first event that is newer than `resource_version`. */
 uint64_t lab_store_event_after(const struct lab_resource *resource, int64_t resource_version);
+/* Forgets all events: watches are told that they fell behind, versions up to now have expired. */
+void lab_store_forget(struct lab_server *server, struct lab_resource *resource);
 void lab_store_done(struct lab_resource *resource);
 
 #endif

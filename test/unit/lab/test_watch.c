@@ -116,6 +116,21 @@ static void a_client_wakes_for_its_watches_and_at_its_deadline(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
+static void watches_that_are_cut_must_begin_anew(void **state)
+{
+    struct fixture *f = *state;
+    must_create(f, "configmaps", "{\"metadata\":{\"name\":\"a\"}}");
+    struct lab_watch *w = open_watch(f, "configmaps", NULL);
+    assert_string_equal(drain(f, w), "ADDED a");
+    lab_server_cut_watches(f->server);
+    assert_string_equal(drain(f, w), "expired");
+    lab_watch_free(w);
+    w = open_watch(f, "configmaps", NULL);
+    must_create(f, "configmaps", "{\"metadata\":{\"name\":\"b\"}}");
+    assert_string_equal(drain(f, w), "ADDED a, ADDED b");
+    lab_watch_free(w);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -126,6 +141,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_watch_that_falls_behind_the_history_is_told_so, fixture_setup_small_history,
                                         fixture_teardown),
         TEST(a_deleted_event_shows_the_last_state_at_a_new_version),
+        TEST(watches_that_are_cut_must_begin_anew),
         TEST(a_client_wakes_for_its_watches_and_at_its_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
