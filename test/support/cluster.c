@@ -317,6 +317,11 @@ struct script *cluster_script(struct cluster *c)
     return c->script;
 }
 
+struct kb_arena *cluster_arena(struct cluster *c)
+{
+    return c->arena;
+}
+
 /* ---- the test's own changes ---- */
 
 static bool is_cluster_scoped(const char *resource)
@@ -391,7 +396,7 @@ void cluster_settle(struct cluster *c)
 
         any |= kube_runtime_drain(c->context.runtime) > 0;
         any |= lab_server_run(c->server);
-        script_run(c->script);
+        script_advance(c->script, 1000); /* events are named after the time of their making */
         if (!any)
             return;
         if (rounds > 500)

@@ -25,6 +25,7 @@ struct cluster *cluster_new(void); /* has a KubeVirt CR without configuration, t
 void cluster_free(struct cluster *c);
 struct virt_context *cluster_context(struct cluster *c);
 struct script *cluster_script(struct cluster *c);
+struct kb_arena *cluster_arena(struct cluster *c); /* lives as long as the cluster */
 
 /* ---- what the test does; a failure fails the test ---- */
 
@@ -37,7 +38,7 @@ void cluster_delete(struct cluster *c, const char *resource, const char *name); 
 
 /* ---- running ---- */
 
-/* Delivers events and runs controllers until nothing happens any more. Time stands still. */
+/* Delivers events and runs controllers until nothing happens any more. Time goes on by microseconds. */
 void cluster_settle(struct cluster *c);
 /* The same again and again while the time goes on by `ns`: what was to come later comes. */
 void cluster_advance(struct cluster *c, int64_t ns);

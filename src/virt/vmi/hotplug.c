@@ -82,6 +82,29 @@ const struct core_pod *vmi_matching_attachment(const struct virt_pods *attachmen
 
 /* ---- which volumes can be attached now ---- */
 
+/* Through the launcher that the Pod belongs to; NULL: none. */
+static const struct kv_vmi *vmi_of_attachment(struct vmi_pass *p, const struct core_pod *pod)
+{
+    const struct meta_owner_reference *owner = api_controller_of(&pod->metadata);
+    const char *namespace_ = pod->metadata.namespace;
+    const struct core_pod *launcher =
+        owner && kb_streq(owner->kind, "Pod") ? kube_lookup(p->request, VIRT_POD, namespace_, owner->name) : NULL;
+
+    owner = launcher ? api_controller_of(&launcher->metadata) : NULL;
+    return owner ? kube_lookup(p->request, VIRT_VMI, namespace_, owner->name) : NULL;
+}
+
+static bool has_claim(const struct kv_vmi *vmi, const char *claim)
+{
+    api_list_foreach (volume, &vmi->spec.volumes)
+        if (kb_streq(virt_volume_claim(volume), claim))
+            return true;
+    api_list_foreach (volume, &vmi->spec.utility_volumes)
+        if (kb_streq(volume->claim_name, claim))
+            return true;
+    return false;
+}
+
 static const struct kv_utility_volume *utility_of(const struct vmi_pass *p, const char *name)
 {
     api_list_foreach (utility, &p->vmi->spec.utility_volumes)
@@ -149,7 +172,34 @@ static int trigger_population(struct vmi_pass *p, const struct kv_volume *volume
     return 0;
 }
 
-static int add_if_ready(struct vmi_pass *p, const struct kv_volume *volume, struct vmi_volumes *ready)
+/* A claim for one node that another instance has given up, but whose Pod still holds it. Whoever waited for it with its
+ * own Pods kept could wait for ever: two instances that swap claims would. */
+static bool is_leaving_elsewhere(struct vmi_pass *p, const char *claim)
+{
+    const char *key = kb_arena_printf(p->arena, "%s/%s", p->vmi->metadata.namespace, claim);
+    const struct kube_items holders = kube_lookup_index(p->request, VIRT_ALL_POD, VIRT_INDEX_CLAIM, key);
+
+    for (size_t i = 0; i < holders.n; i++) {
+        const struct core_pod *holder = holders.items[i];
+        const struct kv_vmi *vmi = vmi_of_attachment(p, holder);
+
+        if (vmi && !kb_streq(vmi->metadata.uid, p->vmi->metadata.uid) && !has_claim(vmi, claim))
+            return true;
+    }
+    return false;
+}
+
+static bool is_for_one_node(struct vmi_pass *p, const char *claim)
+{
+    const struct core_pvc *pvc = virt_claim(p->request, p->vmi->metadata.namespace, claim);
+
+    return !api_strings_has(&pvc->spec.access_modes, "ReadWriteMany") &&
+           !api_strings_has(&pvc->spec.access_modes, "ReadOnlyMany");
+}
+
+/* Into `ready` when it can be attached now, into `waiting` when it waits for its first consumer. */
+static int sort_in(struct vmi_pass *p, const struct kv_volume *volume, struct vmi_volumes *ready,
+                   struct vmi_volumes *waiting)
 {
     const char *claim = virt_volume_claim(volume);
     enum virt_readiness readiness;
@@ -162,11 +212,25 @@ static int add_if_ready(struct vmi_pass *p, const struct kv_volume *volume, stru
         return vmi_fail(p, VMI_PVC_NOT_READY, "Error determining volume status %s", error.message);
     if (readiness == VIRT_CLAIM_MISSING)
         return vmi_fail(p, VMI_PVC_NOT_READY, "Error determining volume status didn't find PVC %s", claim);
-    if (readiness == VIRT_CLAIM_WAITS_FOR_CONSUMER)
+    if (readiness == VIRT_CLAIM_WAITS_FOR_CONSUMER) {
+        *kb_vec_push(p->arena, waiting) = volume;
         return trigger_population(p, volume);
-    if (readiness == VIRT_CLAIM_READY)
+    }
+    if (readiness == VIRT_CLAIM_READY && is_for_one_node(p, claim) && is_leaving_elsewhere(p, claim))
+        kube_request_later(p->request, VMI_LEAVING_RECHECK_NS);
+    else if (readiness == VIRT_CLAIM_READY)
         *kb_vec_push(p->arena, ready) = volume;
     return 0;
+}
+
+static bool is_trigger_of(const struct core_pod *pod, const struct vmi_volumes *waiting)
+{
+    if (!virt_pod_is_temporary(pod))
+        return false;
+    for (size_t i = 0; i < waiting->n; i++)
+        if (is_in_pod(pod, waiting->items[i]->name))
+            return true;
+    return false;
 }
 
 /* ---- the attachment Pod ---- */
@@ -299,18 +363,18 @@ int vmi_sync_hotplug(struct vmi_pass *p)
 {
     const struct vmi_volumes volumes = vmi_hotplug_volumes(p, p->pod);
     const struct virt_pods attachments = virt_pods_controlled_by(p->request, p->pod->metadata.uid);
-    struct vmi_volumes ready = {0};
+    struct vmi_volumes ready = {0}, waiting = {0};
     struct virt_pods old = {0};
     const struct core_pod *current;
 
     if (is_settled(&volumes, &attachments))
         return 0;
     for (size_t i = 0; i < volumes.n; i++)
-        if (add_if_ready(p, volumes.items[i], &ready) < 0)
+        if (sort_in(p, volumes.items[i], &ready, &waiting) < 0)
             return -1;
     current = vmi_matching_attachment(&attachments, &ready);
     for (size_t i = 0; i < attachments.n; i++)
-        if (!carries_exactly(attachments.items[i], &ready))
+        if (!carries_exactly(attachments.items[i], &ready) && !is_trigger_of(attachments.items[i], &waiting))
             *kb_vec_push(p->arena, &old) = attachments.items[i];
     if (!current && ready.n > 0 && !any_starting(&old) && create_attachment(p, &ready, &current) < 0)
         return -1;

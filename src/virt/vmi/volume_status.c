@@ -127,9 +127,26 @@ static bool may_become_attached(const char *phase)
     return kb_in_list(phase, before, KB_ARRAY_LEN(before));
 }
 
+static const struct core_pod *carrier(const struct volumes *v, const char *volume)
+{
+    for (size_t i = 0; i < v->attachments.n; i++)
+        api_list_foreach (carried, &v->attachments.items[i]->spec.volumes)
+            if (kb_streq(carried->name, volume))
+                return v->attachments.items[i];
+    return NULL;
+}
+
+/* The Pod that carries it: the one for all that is hotplugged, or, while others are not ready, one that stays. */
+static const struct core_pod *attachment_of(const struct volumes *v, const char *volume)
+{
+    const struct core_pod *pod = v->attachment ? v->attachment : carrier(v, volume);
+
+    return pod && !api_is_being_deleted(&pod->metadata) && !virt_pod_is_temporary(pod) ? pod : NULL;
+}
+
 static void set_hotplug(struct volumes *v, struct kv_volume_status *status, const char *claim)
 {
-    const struct core_pod *pod = v->attachment;
+    const struct core_pod *pod = attachment_of(v, status->name);
     struct kv_hotplug_volume_status *hotplug = own_hotplug_status(v, status);
 
     if (!pod) {
@@ -177,15 +194,6 @@ static int add_utility_volume(struct volumes *v, const struct kv_utility_volume 
 }
 
 /* ---- volumes that are gone from the spec ---- */
-
-static const struct core_pod *carrier(const struct volumes *v, const char *volume)
-{
-    for (size_t i = 0; i < v->attachments.n; i++)
-        api_list_foreach (carried, &v->attachments.items[i]->spec.volumes)
-            if (kb_streq(carried->name, volume))
-                return v->attachments.items[i];
-    return NULL;
-}
 
 static void add_leaving(struct volumes *v, const struct kv_volume_status *left)
 {

@@ -84,6 +84,7 @@
                         */
 #define VMI_NETWORK_RECHECK_NS       (10 * KB_NS_PER_S)
 #define VMI_DELETION_PATIENCE_NS     (10 * KB_NS_PER_S) /* until a deletion that no event confirmed is asked for again */
+#define VMI_LEAVING_RECHECK_NS       (2 * KB_NS_PER_S)  /* a claim that another instance gives up */
 #define VMI_UNSEEN_POD_RECHECK_NS    (5 * KB_NS_PER_S)  /* the server has a Pod that the cache lacks */
 #define VMI_STALE_POD_RECHECK_NS     (60 * KB_NS_PER_S) /* a Pod that should move on and has not been heard of */
 #define VMI_STALE_POD_RECHECK_MAX_NS (30 * 60 * KB_NS_PER_S)
