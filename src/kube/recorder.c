@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "kube/event_correlator.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,6 +46,7 @@ struct kube_recorder {
     uint64_t sleep; /* post that ends the pause before the next try; 0: none */
     bool closed;
     struct kube_recorder_state state;
+    _Atomic int64_t last_name; /* the newest time in an event's name */
 };
 
 struct kube_recorder *kube_recorder_new(struct kube_client *client, const char *component, struct kb_clock *clock,
@@ -181,6 +183,16 @@ static void on_answer(void *userdata, const char *body, size_t n, const struct k
 
 /* ---- recording ---- */
 
+/* The time for an event's name: no two events have the same one, even where the clock stands or goes back. */
+static int64_t name_time(struct kube_recorder *recorder, int64_t wall)
+{
+    int64_t last = recorder->last_name, next;
+    do {
+        next = wall > last ? wall : last + 1;
+    } while (!atomic_compare_exchange_weak(&recorder->last_name, &last, next));
+    return next;
+}
+
 static void fill(struct kube_recorder *recorder, struct pending *pending, const struct kube_event_reference *reference,
                  const char *event_type, const char *reason, const char *message)
 {
@@ -211,7 +223,8 @@ static void fill(struct kube_recorder *recorder, struct pending *pending, const 
     };
     event->last_timestamp = event->first_timestamp;
     event->metadata.namespace = kb_arena_strdup(arena, namespace_);
-    event->metadata.name = kube_event_name(arena, recorder->random, event->involved_object.name, wall);
+    event->metadata.name =
+        kube_event_name(arena, recorder->random, event->involved_object.name, name_time(recorder, wall));
 }
 
 void kube_event_on(struct kube_recorder *recorder, const struct kube_event_reference *reference, const char *event_type,

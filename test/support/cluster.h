@@ -38,7 +38,7 @@ void cluster_delete(struct cluster *c, const char *resource, const char *name); 
 
 /* ---- running ---- */
 
-/* Delivers events and runs controllers until nothing happens any more. Time goes on by microseconds. */
+/* Delivers events and runs controllers until nothing happens any more. Time stands still. */
 void cluster_settle(struct cluster *c);
 /* The same again and again while the time goes on by `ns`: what was to come later comes. */
 void cluster_advance(struct cluster *c, int64_t ns);
