@@ -2,6 +2,7 @@
 #include "metrics_fixture.h"
 
 #include "base/strings.h"
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -201,6 +202,65 @@ static void the_program_tells_about_itself(void **state)
     metrics_fixture_done(&f);
 }
 
+/* ---- threads ---- */
+
+enum { ROUNDS = 60 };
+
+static void *scrape_often(void *userdata)
+{
+    struct metrics_fixture *f = userdata;
+    for (int i = 0; i < ROUNDS; i++) {
+        kb_cleanup_strbuf struct kb_strbuf text = {0};
+        void *scrape = virt_metrics_scrape_begin(f->metrics);
+        while (virt_metrics_scrape_more(scrape, &text))
+            continue;
+        virt_metrics_scrape_end(scrape);
+    }
+    return NULL;
+}
+
+static void *request_often(void *userdata)
+{
+    const struct kube_client_observer *o = userdata;
+    for (int i = 0; i < ROUNDS * 10; i++)
+        o->request(o->userdata, KUBE_PATCH, "PATCH", "pods", "/api/v1/pods", 200, i);
+    return NULL;
+}
+
+static void scrapes_changes_and_leadership_go_on_together(void **state)
+{
+    (void)state;
+    struct metrics_fixture f;
+    metrics_fixture_init(&f, false);
+    const struct kube_client_observer *o = virt_metrics_client_observer(f.metrics, "https://h");
+    pthread_t threads[3];
+    assert_int_equal(pthread_create(&threads[0], NULL, scrape_often, &f), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, scrape_often, &f), 0);
+    assert_int_equal(pthread_create(&threads[2], NULL, request_often, (void *)(uintptr_t)o), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i == ROUNDS / 3)
+            virt_metrics_lead(f.metrics);
+        const char *phase = i % 2 ? "Running" : "Scheduled";
+        metrics_fixture_put(&f, VIRT_VM, "{'metadata':{'namespace':'ns','name':'vm','labels':{'a':'b'}}}");
+        metrics_fixture_put(&f, VIRT_VMI,
+                            kb_arena_printf(f.arena,
+                                            "{'metadata':{'namespace':'ns','name':'vm','creationTimestamp':"
+                                            "'2026-01-01T00:00:00Z'},'status':{'phase':'%s',"
+                                            "'phaseTransitionTimestamps':[{'phase':'%s','phaseTransitionTimestamp':"
+                                            "'2026-01-01T00:00:00Z'}]}}",
+                                            phase, phase));
+        virt_metrics_vmi_synced(f.context.metrics, "ns", "vm");
+    }
+    for (size_t i = 0; i < KB_ARRAY_LEN(threads); i++)
+        pthread_join(threads[i], NULL);
+    metrics_fixture_assert(&f, "kubevirt_rest_client_requests_total",
+                           "kubevirt_rest_client_requests_total{code='200',host='h',method='PATCH',resource='pods',"
+                           "verb='PATCH'} 600\n");
+    metrics_fixture_assert(&f, "promhttp_metric_handler_requests_total{code=\"200",
+                           "promhttp_metric_handler_requests_total{code='200'} 121\n");
+    metrics_fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +272,7 @@ int main(void)
         cmocka_unit_test(controllers_count_what_they_write),
         cmocka_unit_test(only_snapshots_that_succeeded_are_told),
         cmocka_unit_test(the_program_tells_about_itself),
+        cmocka_unit_test(scrapes_changes_and_leadership_go_on_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
