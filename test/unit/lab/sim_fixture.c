@@ -28,8 +28,11 @@ int sim_fixture_teardown(void **state)
 
 void settle(struct sim_fixture *s)
 {
-    while (lab_sim_run(s->sim) | lab_server_run(s->f->server))
-        ;
+    bool more;
+    do {
+        more = lab_sim_run(s->sim);
+        more |= lab_server_run(s->f->server);
+    } while (more);
 }
 
 void pass(struct sim_fixture *s, int64_t ns)
