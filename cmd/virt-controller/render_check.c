@@ -28,11 +28,16 @@ add(const struct check *check, const char *field, const char *format, ...)
 static void check_claim(const struct check *check, size_t volume, const char *member, const char *name)
 {
     const char *namespace_ = check->instance->vmi->metadata.namespace;
+    const char *field = kb_arena_printf(check->world->arena, "volumes[%zu].%s", volume, member);
+    bool open;
 
-    if (render_find_claim(check->world, namespace_, name))
-        return;
-    add(check, kb_arena_printf(check->world->arena, "volumes[%zu].%s", volume, member),
-        "needs PersistentVolumeClaim (or DataVolume) %s/%s: give it with --with", namespace_, name);
+    if (!render_find_claim(check->world, namespace_, name, &open))
+        add(check, field, "needs PersistentVolumeClaim (or DataVolume) %s/%s: give it with --with", namespace_, name);
+    else if (open)
+        add(check, field,
+            "DataVolume %s/%s leaves volumeMode or accessModes to its storage class: give the StorageProfile (and, for "
+            "the default class, the StorageClass), or the PersistentVolumeClaim, with --with",
+            namespace_, name);
 }
 
 static void check_volumes(const struct check *check)

@@ -65,14 +65,20 @@ void render_world_init(struct render_world *world);
 /* NULL: there is none. Cluster-wide kinds: `namespace_` "". */
 const void *render_find(const struct render_world *world, const struct api_type *type, const char *namespace_,
                         const char *name);
-/* A claim: given as such, or made for a DataVolume. */
-const struct core_pvc *render_find_claim(const struct render_world *world, const char *namespace_, const char *name);
-/* Of a VMI with persistent state: the claim's name, given or as it would be called. */
-const char *render_state_claim(const struct render_world *world, const struct kv_vmi *vmi);
+const char *render_namespace_of(const struct render_world *world, const struct render_object *object);
 /* Deterministic stand-in for what the API server makes up. */
 const char *render_uid(struct kb_arena *arena, const struct api_type *type, const struct meta_object_meta *meta);
 /* The frequency that nodes agree on, for guests that need a fixed one. */
 void render_set_topology_hints(const struct render_world *world, struct kv_vmi *vmi);
+
+/* ---- claims: render_claims.c ---- */
+
+/* A claim: given as such, or made for a DataVolume. *ret_open (may be NULL): its DataVolume leaves to the cluster
+ * whether it is a block device or who may mount it. */
+const struct core_pvc *render_find_claim(const struct render_world *world, const char *namespace_, const char *name,
+                                         bool *ret_open);
+/* Of a VMI with persistent state: the claim's name, given or as it would be called. */
+const char *render_state_claim(const struct render_world *world, const struct kv_vmi *vmi);
 
 /* ---- instances: render_instances.c, render_pool.c ---- */
 

@@ -159,7 +159,7 @@ static const char usage[] =
     "  -f, --filename FILE      manifest, YAML or JSON, with any number of documents; may be repeated\n"
     "      --with FILE          what a cluster would look up: PersistentVolumeClaims, DataVolumes, instance types,\n"
     "                           preferences, NetworkAttachmentDefinitions, ConfigMaps, Namespaces, ResourceQuotas,\n"
-    "                           Nodes; may be repeated. Other objects in -f count, too\n"
+    "                           Nodes, StorageClasses, StorageProfiles; may be repeated. Other objects in -f count, too\n"
     "      --kubevirt FILE      the KubeVirt resource with the cluster's configuration\n"
     "  -n, --namespace NAME     of objects that name none (default: default)\n"
     "  -o, --output yaml|json   (default: yaml)\n"

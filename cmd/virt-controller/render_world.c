@@ -1,10 +1,8 @@
 /*
  * A cluster made of the objects in files.
  */
-#include "api/types/cdi.h"
 #include "cmd/virt-controller/render_internal.h"
 #include "virt/names.h"
-#include "virt/storage/backend_storage.h"
 #include "virt/topology.h"
 
 /* Name space of the UIDs that stand in for the API server's. */
@@ -26,7 +24,7 @@ const char *render_uid(struct kb_arena *arena, const struct api_type *type, cons
 
 /* ---- finding ---- */
 
-static const char *namespace_of(const struct render_world *world, const struct render_object *object)
+const char *render_namespace_of(const struct render_world *world, const struct render_object *object)
 {
     const struct api_any *any = object->data;
 
@@ -40,7 +38,7 @@ static const struct render_object *find_object(const struct render_world *world,
 {
     kb_vec_foreach (object, &world->objects)
         if (object->type == type && kb_streq(((const struct api_any *)object->data)->metadata.name, name) &&
-            kb_streq(namespace_of(world, object), namespace_))
+            kb_streq(render_namespace_of(world, object), namespace_))
             return object;
     return NULL;
 }
@@ -53,80 +51,13 @@ const void *render_find(const struct render_world *world, const struct api_type 
     return object ? object->data : NULL;
 }
 
-/* ---- claims ---- */
-
-/* What CDI makes for a DataVolume that says how its claim is to be. */
-static const struct core_pvc *claim_for(const struct render_world *world, const struct meta_object_meta *meta,
-                                        const struct cdi_data_volume_spec *spec)
-{
-    struct core_pvc *pvc = kb_arena_one(world->arena, struct core_pvc);
-
-    pvc->metadata.name = meta->name;
-    if (spec->pvc)
-        pvc->spec = *spec->pvc;
-    if (spec->storage) {
-        pvc->spec.access_modes = spec->storage->access_modes;
-        pvc->spec.volume_mode = spec->storage->volume_mode;
-    }
-    pvc->metadata.uid = render_uid(world->arena, &core_pvc_type, &pvc->metadata);
-    return pvc;
-}
-
-static const struct core_pvc *claim_of_template(const struct render_world *world, const struct kv_vm *vm,
-                                                const char *name)
-{
-    api_list_foreach (template, &vm->spec.data_volume_templates)
-        if (kb_streq(template->metadata.name, name))
-            return claim_for(world, &template->metadata, &template->spec);
-    return NULL;
-}
-
-const struct core_pvc *render_find_claim(const struct render_world *world, const char *namespace_, const char *name)
-{
-    const struct core_pvc *pvc = render_find(world, &core_pvc_type, namespace_, name);
-    const struct cdi_data_volume *data_volume;
-
-    if (pvc) {
-        struct core_pvc *identified = kb_arena_copy(world->arena, pvc, sizeof(*pvc));
-
-        identified->metadata.uid = render_uid(world->arena, &core_pvc_type, &pvc->metadata);
-        return identified;
-    }
-    data_volume = render_find(world, &cdi_data_volume_type, namespace_, name);
-    if (data_volume)
-        return claim_for(world, &data_volume->metadata, &data_volume->spec);
-    kb_vec_foreach (object, &world->objects) {
-        if (object->type != &kv_vm_type || !kb_streq(namespace_of(world, object), namespace_))
-            continue;
-        pvc = claim_of_template(world, object->data, name);
-        if (pvc)
-            return pvc;
-    }
-    return NULL;
-}
-
-const char *render_state_claim(const struct render_world *world, const struct kv_vmi *vmi)
-{
-    kb_vec_foreach (object, &world->objects) {
-        const struct core_pvc *pvc = object->data;
-        const char *owner;
-
-        if (object->type != &core_pvc_type || !kb_streq(namespace_of(world, object), vmi->metadata.namespace))
-            continue;
-        owner = api_map_get(&pvc->metadata.labels, VIRT_LABEL_PERSISTENT_STATE);
-        if (owner && kb_streq(owner, vmi->metadata.name))
-            return pvc->metadata.name;
-    }
-    return kb_arena_printf(world->arena, VIRT_LABEL_PERSISTENT_STATE "-%s", vmi->metadata.name);
-}
-
 /* ---- look-ups of rendering ---- */
 
 static const struct core_pvc *look_up_pvc(void *userdata, const char *namespace_, const char *name,
                                           struct kube_error *reterr)
 {
     (void)reterr;
-    return render_find_claim(userdata, namespace_, name);
+    return render_find_claim(userdata, namespace_, name, NULL);
 }
 
 static const struct nad_network_attachment_definition *look_up_nad(void *userdata, const char *namespace_,
@@ -164,7 +95,7 @@ static size_t look_up_quotas(void *userdata, const char *namespace_, const struc
     } quotas = {0};
 
     kb_vec_foreach (object, &world->objects)
-        if (object->type == &core_resource_quota_type && kb_streq(namespace_of(world, object), namespace_))
+        if (object->type == &core_resource_quota_type && kb_streq(render_namespace_of(world, object), namespace_))
             *kb_vec_push(world->arena, &quotas) = object->data;
     *ret = quotas.items;
     return quotas.n;

@@ -265,6 +265,14 @@ static size_t find_quotas(void *userdata, const char *namespace_, const struct c
 
 /* ---- what must hold ---- */
 
+/* Texts are capped at 2^63 - 1; sums that come near aren't looked at. */
+static bool is_capped(struct kb_quantity sum)
+{
+    const int64_t limit = INT64_C(1) << 62, value = kb_quantity_value(sum);
+
+    return value >= limit || value <= -limit;
+}
+
 static void check_sums(struct kb_arena *arena, const struct virt_launcher_input *input, const struct core_pod *pod)
 {
     static const char *const summed[] = {"memory", "cpu"};
@@ -282,7 +290,7 @@ static void check_sums(struct kb_arena *arena, const struct virt_launcher_input 
         for (size_t t = 0; t < terms.n; t++)
             if (terms.items[t].limit == limit && kb_streq(terms.items[t].resource, name))
                 sum = kb_quantity_add(sum, kb_quantity_of(terms.items[t].quantity));
-        if (amount && kb_quantity_compare(sum, kb_quantity_of(amount)) != 0)
+        if (amount && !is_capped(sum) && kb_quantity_compare(sum, kb_quantity_of(amount)) != 0)
             abort();
     }
 }

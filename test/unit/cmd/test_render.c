@@ -242,7 +242,7 @@ static void all_that_is_missing_is_named(void **state)
         "NetworkAttachmentDefinition default/net: give it with --with\n");
     put(run, "with",
         "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: one}\nspec: {volumeMode: Block}\n---\n"
-        "apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {name: two}\nspec: {storage: {accessModes: "
+        "apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {name: two}\nspec: {pvc: {accessModes: "
         "[ReadWriteMany]}}\n---\n"
         "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: three}}\n"
         "- {apiVersion: k8s.cni.cncf.io/v1, kind: NetworkAttachmentDefinition, metadata: {name: net, annotations: "
@@ -253,6 +253,48 @@ static void all_that_is_missing_is_named(void **state)
     assert_contains(run->out, "devicePath: /dev/a");
     assert_contains(run->out, "value: /var/run/kubevirt-private/vmi-disks/b");
     assert_contains(run->out, "x/nic: \"1\"");
+}
+
+static void storage_classes_tell_what_a_data_volume_leaves_open(void **state)
+{
+    static const char classes[] =
+        "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast, annotations: "
+        "{storageclass.kubernetes.io/is-default-class: 'true'}}\nprovisioner: x\n---\n"
+        "apiVersion: cdi.kubevirt.io/v1beta1\nkind: StorageProfile\nmetadata: {name: fast}\nstatus: "
+        "{claimPropertySets: "
+        "[{accessModes: [ReadWriteOnce], volumeMode: Filesystem}, {accessModes: [ReadWriteMany], volumeMode: "
+        "Block}]}\n";
+    static const struct {
+        const char *storage, *expected; /* of the Pod; NULL: it takes the class */
+    } rows[] = {
+        {"{}", NULL},
+        {"{accessModes: [ReadWriteMany]}", NULL},
+        {"{volumeMode: Filesystem}", NULL},
+        {"{volumeMode: Block}", "devicePath: /dev/a"},
+        {"{volumeMode: Filesystem, accessModes: [ReadWriteMany]}", "name: SHARED_FILESYSTEM_PATHS"},
+    };
+    struct run *run = *state;
+
+    put(run, "with", classes);
+    for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
+        put(run, "vm",
+            kb_arena_printf(
+                run->arena,
+                "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec:\n"
+                "  runStrategy: Always\n  dataVolumeTemplates: [{metadata: {name: disk}, spec: {storage: %s}}]\n"
+                "  template: {spec: {volumes: [{name: a, dataVolume: {name: disk}}], domain: {devices: {}}}}\n",
+                rows[i].storage));
+        render(run, "-f @vm");
+        assert_int_equal(run->status, rows[i].expected ? 0 : 1);
+        assert_contains(rows[i].expected ? run->out : run->err,
+                        rows[i].expected
+                            ?: "spec.template.spec.volumes[0].dataVolume.name: DataVolume default/disk leaves "
+                               "volumeMode or accessModes to its storage class");
+        render(run, "-f @vm --with @with");
+        assert_int_equal(run->status, 0);
+        assert_contains(run->out, i == 0 || i == 2 ? "mountPath: /var/run/kubevirt-private/vmi-disks/a"
+                                                   : (i == 1 ? "devicePath: /dev/a" : rows[i].expected));
+    }
 }
 
 static void instance_types_and_preferences_are_applied(void **state)
@@ -385,6 +427,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_command_line_is_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wrong_configuration_names_its_field, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_that_is_missing_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(storage_classes_tell_what_a_data_volume_leaves_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(instance_types_and_preferences_are_applied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_same_input_gives_the_same_pod, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_pods_are_documents_or_a_list, set_up, tear_down),
