@@ -3,24 +3,47 @@
  */
 #include "base/quantity.h"
 #include "base/strings.h"
+#include "base/vec.h"
 #include "lab/admission.h"
 #include "lab/json.h"
+#include <stdlib.h>
 
 struct limits {
     struct lab_write *w;
     yyjson_val *limit; /* one item of a LimitRange */
+    const char *prefix;
+    struct kb_strbuf note; /* what was set, for an annotation */
 };
 
-static void add_missing(struct lab_write *w, yyjson_mut_val *resources, const char *member, yyjson_val *defaults)
+static int by_text(const void *a, const void *b)
 {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sets what is missing, and notes it: "cpu, memory limit for container compute". */
+static void add_missing(struct limits *l, yyjson_mut_val *container, const char *member, yyjson_val *defaults)
+{
+    struct lab_write *w = l->w;
+    struct {
+        size_t n;
+        const char **items;
+    } set = {0};
     size_t i, n;
     yyjson_val *key, *value;
     yyjson_obj_foreach(defaults, i, n, key, value)
     {
-        yyjson_mut_val *list = lab_mut_object(w->doc, resources, member);
-        if (!yyjson_mut_obj_get(list, yyjson_get_str(key)))
-            lab_mut_put(w->doc, list, yyjson_get_str(key), yyjson_val_mut_copy(w->doc, value));
+        yyjson_mut_val *list = lab_mut_object(w->doc, lab_mut_object(w->doc, container, "resources"), member);
+        if (yyjson_mut_obj_get(list, yyjson_get_str(key)))
+            continue;
+        lab_mut_put(w->doc, list, yyjson_get_str(key), yyjson_val_mut_copy(w->doc, value));
+        *kb_vec_push(w->arena, &set) = yyjson_get_str(key);
     }
+    if (!set.n)
+        return;
+    qsort(set.items, set.n, sizeof(*set.items), by_text);
+    kb_strbuf_printf(&l->note, "%s%s %.*s for %s %s",
+                     l->note.length ? "; " : "LimitRanger plugin set: ", kb_join(w->arena, set.items, set.n, ", "),
+                     (int)strlen(member) - 1, member, l->prefix, lab_mut_str(container, "name"));
 }
 
 static int compare_text(const char *a, const char *b)
@@ -58,16 +81,16 @@ static int check_bounds(struct limits *l, yyjson_mut_val *resources)
     return 0;
 }
 
-static int admit_containers(struct limits *l, yyjson_mut_val *containers)
+static int admit_containers(struct limits *l, const char *prefix, yyjson_mut_val *containers)
 {
     size_t i, n;
+    l->prefix = prefix;
     yyjson_mut_val *c;
     yyjson_mut_arr_foreach(containers, i, n, c)
     {
-        yyjson_mut_val *resources = lab_mut_object(l->w->doc, c, "resources");
-        add_missing(l->w, resources, "limits", yyjson_obj_get(l->limit, "default"));
-        add_missing(l->w, resources, "requests", yyjson_obj_get(l->limit, "defaultRequest"));
-        if (check_bounds(l, resources) < 0)
+        add_missing(l, c, "requests", yyjson_obj_get(l->limit, "defaultRequest"));
+        add_missing(l, c, "limits", yyjson_obj_get(l->limit, "default"));
+        if (check_bounds(l, yyjson_mut_obj_get(c, "resources")) < 0)
             return -1;
     }
     return 0;
@@ -78,16 +101,19 @@ int lab_admit_limits(struct lab_write *w)
     yyjson_val **ranges;
     size_t n = lab_admission_list(w, "limitranges", w->call->namespace_, &ranges), i, m;
     yyjson_mut_val *spec = yyjson_mut_obj_get(w->root, "spec");
+    struct limits l = {.w = w, .note.arena = w->arena};
     for (size_t k = 0; k < n; k++) {
-        struct limits l = {.w = w};
         yyjson_arr_foreach(LAB_VAL_AT(ranges[k], "spec", "limits"), i, m, l.limit)
         {
             if (!kb_streq(lab_val_str(l.limit, "type"), "Container"))
                 continue;
-            if (admit_containers(&l, yyjson_mut_obj_get(spec, "initContainers")) < 0 ||
-                admit_containers(&l, yyjson_mut_obj_get(spec, "containers")) < 0)
+            if (admit_containers(&l, "container", yyjson_mut_obj_get(spec, "containers")) < 0 ||
+                admit_containers(&l, "init container", yyjson_mut_obj_get(spec, "initContainers")) < 0)
                 return -1;
         }
     }
+    if (l.note.length)
+        lab_mut_put_str(w->doc, lab_mut_object(w->doc, w->metadata, "annotations"), "kubernetes.io/limit-ranger",
+                        kb_strbuf_text(&l.note));
     return 0;
 }

@@ -38,20 +38,39 @@ static struct kb_quantity one(void)
     return kb_quantity_from(1, KB_QUANTITY_DECIMAL_SI);
 }
 
-/* The Pod's requests: containers and restartable init containers together, or the largest other init container. */
-static void sum_containers(struct lab_write *w, yyjson_mut_val *spec, const char *list, bool restartable,
-                           const char *member, struct usages *u)
+static struct kb_quantity counted(const struct usages *u, const char *name)
 {
+    for (size_t i = 0; i < u->n; i++)
+        if (kb_streq(u->items[i].name, name))
+            return u->items[i].value;
+    return kb_quantity_from(0, KB_QUANTITY_DECIMAL_SI);
+}
+
+enum container_kind { CONTAINERS, SIDECARS, INIT_CONTAINERS };
+
+/* One list of the Pod's containers: adds its requests or limits to `u`; init containers run one after another, beside
+ * the sidecars alone, and so only raise what is needed. */
+static void count_containers(struct lab_write *w, enum container_kind kind, const char *member,
+                             const struct usages *sidecars, struct usages *u)
+{
+    yyjson_mut_val *spec = yyjson_mut_obj_get(w->root, "spec"), *c, *key, *value;
     size_t i, n, j, m;
-    yyjson_mut_val *c, *key, *value;
-    yyjson_mut_arr_foreach(yyjson_mut_obj_get(spec, list), i, n, c)
+    yyjson_mut_arr_foreach(yyjson_mut_obj_get(spec, kind == CONTAINERS ? "containers" : "initContainers"), i, n, c)
     {
-        if (restartable && !kb_streq(lab_mut_str(c, "restartPolicy"), "Always"))
+        bool sidecar = kb_streq(lab_mut_str(c, "restartPolicy"), "Always");
+        if (kind != CONTAINERS && sidecar != (kind == SIDECARS))
             continue;
         yyjson_mut_obj_foreach(LAB_AT(c, "resources", member), j, m, key, value)
         {
-            count(u, kb_arena_printf(w->arena, "%s.%s", member, yyjson_mut_get_str(key)),
-                  kb_quantity_of(yyjson_mut_is_str(value) ? yyjson_mut_get_str(value) : ""));
+            const char *name = kb_arena_printf(w->arena, "%s.%s", member, yyjson_mut_get_str(key));
+            struct kb_quantity q = kb_quantity_of(yyjson_mut_is_str(value) ? yyjson_mut_get_str(value) : "");
+            if (kind == INIT_CONTAINERS) {
+                struct kb_quantity needed = kb_quantity_add(q, counted(sidecars, name)), have = counted(u, name);
+                if (kb_quantity_compare(needed, have) <= 0)
+                    continue;
+                q = kb_quantity_sub(needed, have);
+            }
+            count(u, name, q);
         }
     }
 }
@@ -62,8 +81,11 @@ static void pod_usage(struct lab_write *w, struct usages *u)
     static const char *const members[] = {"requests", "limits"};
     count(u, "pods", one());
     for (size_t k = 0; k < KB_ARRAY_LEN(members); k++) {
-        sum_containers(w, spec, "containers", false, members[k], u);
-        sum_containers(w, spec, "initContainers", true, members[k], u);
+        struct usages sidecars = {0};
+        count_containers(w, SIDECARS, members[k], NULL, &sidecars);
+        count_containers(w, CONTAINERS, members[k], NULL, u);
+        count_containers(w, SIDECARS, members[k], NULL, u);
+        count_containers(w, INIT_CONTAINERS, members[k], &sidecars, u);
     }
     size_t i, n;
     yyjson_mut_obj_foreach(yyjson_mut_obj_get(spec, "overhead"), i, n, key, value)

@@ -133,6 +133,8 @@ static void a_limit_range_gives_limits(void **state)
     yyjson_val *p = look(f, "pods", "p");
     assert_string_equal(member(f, p, "/spec/containers/0/resources/limits/memory"), "2Gi");
     assert_string_equal(member(f, p, "/spec/containers/0/resources/requests/memory"), "2Gi");
+    assert_string_equal(member(f, p, "/metadata/annotations/kubernetes.io~1limit-ranger"),
+                        "LimitRanger plugin set: memory request for container c; memory limit for container c");
     assert_string_equal(
         refusal(f, "pods",
                 "{\"metadata\":{\"name\":\"z\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"x\","
