@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     int parsed = options_parse(arena, argc, argv, &options, &error);
     options_usage(&usage);
     if (parsed < 0) {
-        fprintf(stderr, "%s\n%s%s\n", error.message, kb_strbuf_text(&usage), error.message);
+        fprintf(stderr, "%s%s\n", kb_strbuf_text(&usage), error.message);
         return PROCESS_USAGE;
     }
     if (options.help || options.version) {

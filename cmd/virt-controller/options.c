@@ -39,6 +39,10 @@ static const struct option table[] = {
     THREADS("clone-controller-threads", "3", clone_threads),
     {"container-disk-dir", 0, TEXT, "/var/run/kubevirt/container-disks", 0, 0, AT(container_disk_dir),
      "where launchers find container disks"},
+    {"debug-listen", 0, TEXT, "127.0.0.1", 0, 0, AT(debug_listen),
+     "address of the diagnostics page; it has no access control"},
+    {"debug-port", 0, INTEGER, "0", 0, 65535, AT(debug_port),
+     "port of the diagnostics page, http://ADDRESS:PORT/debug; 0: there is none"},
     THREADS("disruption-budget-controller-threads", "3", disruption_budget_threads),
     {"ephemeral-disk-dir", 0, TEXT, "/var/run/kubevirt-ephemeral-disks", 0, 0, AT(ephemeral_disk_dir),
      "where launchers keep ephemeral disks"},
@@ -209,10 +213,32 @@ int options_parse(struct kb_arena *arena, int argc, char **argv, struct options 
     return 0;
 }
 
+static const char head[] = "Usage:\n"
+                           "  virt-controller [flags]                   run the controllers against a cluster\n"
+                           "  virt-controller render [flags] -f FILE    show launcher Pods without a cluster\n"
+                           "\n"
+                           "Flags:\n";
+
+static const char examples[] =
+    "\n"
+    "Examples:\n"
+    "  As virt-operator starts it, in a Pod with the service account kubevirt-controller:\n"
+    "    virt-controller --launcher-image REGISTRY/virt-launcher:v1.9.0 \\\n"
+    "        --exporter-image REGISTRY/virt-exportserver:v1.9.0 --port 8443 -v 2\n"
+    "  Outside of the cluster, with a kubeconfig, a certificate and the diagnostics page:\n"
+    "    virt-controller --kubeconfig ~/.kube/config --listen 127.0.0.1 --debug-port 8080 \\\n"
+    "        --prom-cert-file tls.crt --prom-key-file tls.key\n"
+    "  What the launcher Pod of a VM asks for, and why:\n"
+    "    virt-controller render --explain-resources -f vm.yaml\n"
+    "\n"
+    "SIGTERM and SIGINT end it in order: running work is finished, the lease released. Exit status: 0 after that, 1 "
+    "after\n"
+    "a fatal error or the loss of the lease, 2 for a wrong command line.\n";
+
 void options_usage(struct kb_strbuf *ret)
 {
     static const char *const types[] = {"string", "int", "duration", "strings", ""};
-    kb_strbuf_puts(ret, "Usage of virt-controller:\n");
+    kb_strbuf_puts(ret, head);
     for (size_t i = 0; i < KB_ARRAY_LEN(table); i++) {
         const struct option *option = &table[i];
         char name[64];
@@ -226,4 +252,5 @@ void options_usage(struct kb_strbuf *ret)
             kb_strbuf_printf(ret, " (default %s)", option->initial);
         kb_strbuf_putc(ret, '\n');
     }
+    kb_strbuf_puts(ret, examples);
 }

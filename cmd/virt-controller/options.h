@@ -27,13 +27,14 @@ struct options {
     int64_t snapshot_resync_ns, node_topology_period_ns;
     const char *cert_file, *key_file;
     struct api_strings synced_annotations, synced_labels;
+    const char *debug_listen;
+    int64_t debug_port; /* 0: no diagnostics page */
     bool help, version;
 };
 
 /*
  * Reads argv[1..]. Texts are borrowed from argv or in `arena`. The error says which flag and what was expected; after
- * --help or
- * --version nothing more is checked.
+ * --help or --version nothing more is checked.
  */
 int options_parse(struct kb_arena *arena, int argc, char **argv, struct options *ret, struct kube_error *reterr);
 /* Appends what --help prints. */

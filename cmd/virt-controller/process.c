@@ -12,6 +12,7 @@
 #include "api/types/coordination.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "cmd/virt-controller/debug.h"
 #include "cmd/virt-controller/memory.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -151,6 +152,8 @@ static void make_context(struct process *process)
     };
     context->vm_recorder =
         kube_recorder_new(process->client, "virtualmachine-controller", process->clock, process->random);
+    process->leader_recorder =
+        kube_recorder_new(process->lease_client, "virt-controller", process->clock, process->random);
     context->runtime = kube_runtime_new(&(struct kube_runtime_options){
         .client = process->client,
         .clock = process->clock,
@@ -258,8 +261,6 @@ static int contend(struct process *process, struct kube_error *reterr)
     if (!kb_streq(options->resource_lock, "leases"))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "--leader-elect-resource-lock %s: only leases works",
                               options->resource_lock);
-    process->leader_recorder =
-        kube_recorder_new(process->lease_client, "virt-controller", process->clock, process->random);
     struct kube_leader_options leader = {
         .client = process->lease_client,
         .clock = process->clock,
@@ -286,6 +287,9 @@ static int contend(struct process *process, struct kube_error *reterr)
 
 static int prepare(struct process *process, struct kube_error *reterr)
 {
+    process->started_mono = process->clock->mono(process->clock);
+    if (process->options->debug_port)
+        process->journal = journal_new(process->clock);
     if (read_install_namespace(process, reterr) < 0)
         return -1;
     if (find_identity(process, reterr) < 0)
@@ -298,7 +302,7 @@ static int prepare(struct process *process, struct kube_error *reterr)
                      &(struct virt_metrics_hooks){.ready = is_ready, .userdata = process});
     add_controllers(process);
     process->profiler = profiler_new(process->context.runtime, process->clock);
-    return 0;
+    return debug_start(process, reterr);
 }
 
 static int go_on_air(struct process *process, struct kube_error *reterr)
@@ -360,6 +364,7 @@ static void release(struct process *process)
     process->lease_transport->free(process->lease_transport);
     health_free(process->health);
     profiler_free(process->profiler);
+    journal_free(process->journal);
     kube_limiter_free(process->limiter);
     kube_limiter_free(process->lease_limiter);
     virt_config_unref(process->tls_config);
@@ -381,6 +386,7 @@ static bool stop(struct process *process)
     kb_log(KB_INFO, "ending: workers finish what they have begun, then the lease is released");
     process->leading = false;
     bool drained = kube_runtime_stop_workers(process->context.runtime, DRAIN_GRACE_NS);
+    kube_server_stop(KB_TAKE_PTR(process->debug_server)); /* it shows what goes now */
     if (drained)
         kube_recorder_free(process->context.vm_recorder);
     else

@@ -6,6 +6,7 @@
 #define CMD_VIRT_CONTROLLER_PROCESS_H
 
 #include "cmd/virt-controller/health.h"
+#include "cmd/virt-controller/journal.h"
 #include "cmd/virt-controller/options.h"
 #include "cmd/virt-controller/profiler.h"
 #include "kube/leader.h"
@@ -34,7 +35,8 @@ struct process {
     struct kube_client *client, *lease_client;
     struct kube_recorder *leader_recorder;
     struct kube_leader *leader;
-    struct kube_server *server;
+    struct kube_server *server, *debug_server;
+    struct journal *journal; /* NULL: no diagnostics page */
     struct health *health;
     struct profiler *profiler;
     struct virt_context context;
@@ -45,6 +47,7 @@ struct process {
     atomic_bool switch_wanted; /* kinds or gates have changed: which optional informers run is to be looked at */
     int wake_fd;               /* eventfd: something for the main thread to look at */
     int signal_fd;
+    int64_t started_mono;
     bool openshift;
 
     double qps; /* in force; the transport's thread's own */

@@ -30,6 +30,8 @@ static struct {
     int fd;
     struct kb_clock *clock;
     atomic_int verbosity;
+    kb_log_observer observer;
+    void *observer_data;
 } log_to = {.fd = STDERR_FILENO, .verbosity = 2};
 
 struct line {
@@ -42,6 +44,12 @@ void kb_log_init(const char *component, int fd, struct kb_clock *clock)
     snprintf(log_to.component, sizeof log_to.component, "%s", component);
     log_to.fd = fd;
     log_to.clock = clock;
+}
+
+void kb_log_set_observer(kb_log_observer observer, void *userdata)
+{
+    log_to.observer = observer;
+    log_to.observer_data = userdata;
 }
 
 void kb_log_set_verbosity(int verbosity)
@@ -146,5 +154,7 @@ void kb_log_write(enum kb_log_level level, int verbosity, const char *file, int 
     text.n = 0;
     format_line(level, object, position, n < 0 ? format : message, &text);
     write_line(&text);
+    if (log_to.observer)
+        log_to.observer(log_to.observer_data, level, object, n < 0 ? format : message);
     errno = saved_errno;
 }

@@ -25,6 +25,11 @@ struct kb_log_object {
 
 /* Once, before threads start. fd 2 and component "" until then. `clock` may be NULL for the system's. */
 void kb_log_init(const char *component, int fd, struct kb_clock *clock);
+/* Told of each line that is shown, by the thread that logs, after the line was written; it must not log. Once, before
+ * threads start; NULL: nobody. */
+typedef void (*kb_log_observer)(void *userdata, enum kb_log_level level, const struct kb_log_object *object,
+                                const char *message);
+void kb_log_set_observer(kb_log_observer observer, void *userdata);
 void kb_log_set_verbosity(int verbosity); /* default 2 */
 int kb_log_verbosity(void);
 

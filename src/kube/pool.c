@@ -101,8 +101,15 @@ static void note_error(const struct kube_job *job, const struct kube_error *erro
 {
     struct kube_runtime_controller *controller = job->controller;
     bool expected = kube_error_is_conflict(error) || error->kind == KUBE_ERROR_CANCELLED;
-    kb_log_object_v(expected ? 4 : 2, &(struct kb_log_object){.reason = error->message}, "reenqueuing %s %s",
-                    controller->definition->kind, job->key);
+    const char *slash = strchr(job->key, '/');
+    char namespace_[64] = "";
+    if (slash)
+        snprintf(namespace_, sizeof(namespace_), "%.*s", (int)(slash - job->key), job->key);
+    const struct kb_log_object object = {.kind = controller->definition->kind,
+                                         .namespace_ = namespace_,
+                                         .name = slash ? slash + 1 : job->key,
+                                         .reason = error->message};
+    kb_log_object_v(expected ? 4 : 2, &object, "reenqueuing %s %s", controller->definition->kind, job->key);
     pthread_mutex_lock(&controller->runtime->lock);
     controller->errors++;
     snprintf(controller->last_error, sizeof(controller->last_error), "%.160s: %.90s", error->message, job->key);

@@ -10,8 +10,9 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
-from controller import Controller, configure, free_port, install_kubevirt, make_certificate
+from controller import TIMEOUT_S, Controller, configure, free_port, install_kubevirt, make_certificate
 from lab import Lab
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -148,6 +149,23 @@ def kinds_come_and_go_in_place(lab, controller):
     assert controller.process.poll() is None
 
 
+def the_diagnostics_page_shows_the_same_as_html_and_json(lab, controller):
+    def get(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{controller.debug_port}{path}", timeout=TIMEOUT_S) as answer:
+            return answer.read().decode()
+
+    facts = json.loads(get("/debug.json"))
+    assert {"process", "controllers", "watches", "events", "recent", "vms"} <= facts.keys()
+    assert {"name": "role", "value": "leader"} in facts["process"]
+    assert {row["watch"] for row in facts["watches"]} <= {"watching", "off", "listing", "interrupted"}
+    html = get("/debug")
+    assert all(row["controller"] in html for row in facts["controllers"]) and "<script" not in html
+    assert json.loads(get("/debug/vm.json?name=default/nobody")) == {"timeline": []}
+    with open("/proc/net/tcp") as table:
+        listening = [line.split()[1] for line in table if line.split()[3] == "0A"]
+    assert f"0100007F:{controller.debug_port:04X}" in listening and f"00000000:{controller.debug_port:04X}" not in listening
+
+
 def the_end_is_clean_and_releases_the_lease(lab, controller):
     lease = "/apis/coordination.k8s.io/v1/namespaces/kubevirt/leases/virt-controller"
     spec = lab.request("GET", lease)[1]["spec"]
@@ -174,13 +192,16 @@ def it_ends_while_it_waits_for_the_api_server(program, root):
 def main(virt_lab, program):
     with Lab(virt_lab, "--no-sim", "all") as lab:
         install_kubevirt(lab)
-        with Controller(program, lab, "controller") as controller:
+        debug_port = free_port()
+        with Controller(program, lab, "controller", "--debug-port", str(debug_port)) as controller:
+            controller.debug_port = debug_port
             controller.await_log("Started leading")
             while '"true"' not in controller.get("/leader")[1]:
                 pass
             for test in (end_points_answer_as_the_reference, the_profiler_is_off_until_the_cr_switches_it_on,
                          configuration_is_followed_and_logged_with_old_and_new, tls_follows_the_cr,
                          certificates_rotate_without_a_lost_scrape, kinds_come_and_go_in_place,
+                         the_diagnostics_page_shows_the_same_as_html_and_json,
                          the_end_is_clean_and_releases_the_lease):
                 print(test.__name__.replace("_", " "), flush=True)
                 test(lab, controller)
