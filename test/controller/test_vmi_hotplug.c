@@ -56,7 +56,9 @@ static void run_attachments(struct cluster *c)
 
 static const struct kv_volume_status *status_of(struct cluster *c, const char *volume)
 {
-    api_list_foreach (status, &vmi_get(c)->status.volume_status)
+    const struct kv_vmi *vmi = vmi_get(c); /* each call makes another copy */
+
+    api_list_foreach (status, &vmi->status.volume_status)
         if (kb_streq(status->name, volume))
             return status;
     return NULL;
