@@ -218,7 +218,6 @@ static bool have_first_caches(struct process *process)
 /* The caches without which nothing can be decided; waits for the API server as long as it takes. */
 static bool first_caches(struct process *process)
 {
-    reload_attach(process);
     for (size_t i = 0; i < KB_ARRAY_LEN(first_informers); i++)
         kube_runtime_start_informer(process->context.runtime, first_informers[i]);
     if (!wait_until(process, have_first_caches, -1))
@@ -298,6 +297,7 @@ static int prepare(struct process *process, struct kube_error *reterr)
         return -1;
     make_context(process);
     add_informers(process);
+    reload_attach(process); /* before the controllers: what they do for a change of the CR is done by the new one */
     virt_metrics_add(process->metrics, &process->context,
                      &(struct virt_metrics_hooks){.ready = is_ready, .userdata = process});
     add_controllers(process);

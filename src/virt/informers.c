@@ -108,8 +108,12 @@ static void vm_claims(const void *object, struct kube_index_sink *sink)
 {
     const struct kv_vm *vm = object;
 
-    if (vm->spec.template)
-        add_claims(sink, vm->metadata.namespace, &vm->spec.template->spec.volumes);
+    if (!vm->spec.template)
+        return;
+    add_claims(sink, vm->metadata.namespace, &vm->spec.template->spec.volumes);
+    api_list_foreach (volume, &vm->spec.template->spec.volumes)
+        if (volume->memory_dump)
+            kube_index_add_pair(sink, vm->metadata.namespace, volume->memory_dump->claim_name);
 }
 
 static const struct kube_index vm_indexes[] = {

@@ -60,9 +60,9 @@ enum virt_informer {
 };
 
 /* Index names. Values are "namespace/name" unless said otherwise; objects without a value are not in the index. */
-#define VIRT_INDEX_NODE       "node"  /* VMI: status.nodeName */
-#define VIRT_INDEX_DV         "dv"    /* VMI, VM: DataVolume volumes */
-#define VIRT_INDEX_PVC        "pvc"   /* VMI, VM: claims of volumes; Export: the exported claim */
+#define VIRT_INDEX_NODE       "node" /* VMI: status.nodeName */
+#define VIRT_INDEX_DV         "dv"   /* VMI, VM: DataVolume volumes */
+#define VIRT_INDEX_PVC        "pvc" /* VMI, VM: claims of volumes (VM: of memory dumps, too); Export: the exported claim */
 #define VIRT_INDEX_OWNER      "owner" /* Pod, VMI, VM, DV, PVC: UID of the controller owner */
 #define VIRT_INDEX_VM         "vm" /* ControllerRevision: UID of the owning VM; snapshots, restores, exports: the VM */
 #define VIRT_INDEX_POOL       "vmpool"    /* ControllerRevision: UID of the owning pool */

@@ -26,7 +26,7 @@
 #define GOLDEN "},\"spec\":{\"source\":{\"pvc\":{\"namespace\":\"images\",\"name\":\"golden\"}}"
 #define CLAIM(name, class)                                                                                             \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":"        \
-                                      "\"" class "\",\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}"
+    "\"" class "\",\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}"
 
 static int set_up(void **state)
 {
@@ -104,6 +104,36 @@ static void templates_become_data_volumes_that_the_vm_owns(void **state)
                         "true");
     assert_string_equal(world_events(w), "Normal SuccessfulDataVolumeCreate Created DataVolume root-dv\n");
     assert_string_equal(world_reviews(w), "");
+}
+
+static void a_data_volume_that_the_cache_lacks_is_no_failure(void **state)
+{
+    struct world *w = *state;
+    world_hold(w, DVS);
+    world_create(w, DVS, "{\"metadata\":{\"name\":\"root-dv\"},\"spec\":{\"source\":{\"blank\":{}}}}");
+    world_create(w, VMS, VM("Halted", TEMPLATES(BLANK), SPEC("", DV_VOLUME("root-dv"), DISK("root"))));
+    world_step(w);
+    world_step(w);
+    expect_condition(w, "Failure", NULL, NULL, NULL);
+    assert_string_equal(world_events(w), "");
+    world_hold(w, NULL);
+    world_settle(w);
+    assert_string_equal(world_text(w, DVS, "root-dv", "/metadata/ownerReferences/0/name"), "vm");
+}
+
+static void a_vmi_that_the_cache_lacks_is_no_failure(void **state)
+{
+    struct world *w = *state;
+    script_fail_request(world_script(w), 3, SCRIPT_CUT_AFTER); /* after the first write of the VM, and its revision */
+    world_hold(w, VMIS);
+    world_create(w, VMS, VM("Always", "", SPEC("", CONTAINER_DISK, DISK("root"))));
+    for (int i = 0; i < 20; i++) {
+        world_step(w);
+        script_advance(world_script(w), KB_NS_PER_S);
+    }
+    expect_condition(w, "Failure", NULL, NULL, NULL);
+    expect_status(w, "Starting");
+    assert_null(strstr(world_events(w), "already exists"));
 }
 
 static void a_vm_starts_when_its_data_volume_is_populated(void **state)
@@ -624,6 +654,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(templates_become_data_volumes_that_the_vm_owns),
+        TEST(a_data_volume_that_the_cache_lacks_is_no_failure),
+        TEST(a_vmi_that_the_cache_lacks_is_no_failure),
         TEST(a_vm_starts_when_its_data_volume_is_populated),
         TEST(data_volumes_that_nobody_owns_are_adopted),
         TEST(cloning_from_elsewhere_needs_leave_for_the_service_account),

@@ -44,6 +44,9 @@ const char *world_reviews(struct world *w);
  * as virt-api does. */
 void world_answer_subresources(struct world *w, int status);
 
+/* From now on the cache of this resource gets no news; NULL: all caches do again. */
+void world_hold(struct world *w, const char *resource);
+
 /* What others do. They fail the test when the server refuses. */
 void world_create(struct world *w, const char *resource, const char *json);
 void world_patch(struct world *w, const char *resource, const char *name, const char *merge_patch);

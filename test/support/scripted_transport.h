@@ -2,9 +2,9 @@
  * An API server made of a script, for tests: a `struct kube_transport` without sockets, and a clock that goes with it.
  *
  *     struct script *s = script_new();
- *     client = kube_client_new(&(struct kube_client_options){.transport = script_transport(s), .clock = script_clock(s)});
- *     script_answer(s, "GET", "/api/v1/namespaces/default/pods/a", 200, "{...}");
- *     script_answer_body(s, "PATCH", "/api/v1/...", "{\"metadata\":{...}}", 200, "{...}");
+ *     client = kube_client_new(&(struct kube_client_options){.transport = script_transport(s), .clock =
+ * script_clock(s)}); script_answer(s, "GET", "/api/v1/namespaces/default/pods/a", 200, "{...}"); script_answer_body(s,
+ * "PATCH", "/api/v1/...", "{\"metadata\":{...}}", 200, "{...}");
  *     ... what is tested ...
  *     script_free(s);      fails the test: request nobody claimed, wrong order, answer nobody asked for
  *
@@ -82,10 +82,10 @@ struct script_request {
     size_t body_length;
 };
 struct script_reply {
-    int status;                /* 200 unless set */
-    int retry_after_seconds;   /* 0: no header */
-    const char *body;          /* "" unless set; in `arena`, or static */
-    bool cut, silent;          /* instead of an answer */
+    int status;                   /* 200 unless set */
+    int retry_after_seconds;      /* 0: no header */
+    const char *body;             /* "" unless set; in `arena`, or static */
+    bool cut, silent;             /* instead of an answer */
     struct script_stream *stream; /* instead of an answer: a stream from script_stream_new */
     struct kb_arena *arena;
 };
@@ -98,13 +98,14 @@ struct script_stream *script_stream_new(struct script *s);
 
 enum script_fault {
     SCRIPT_NO_FAULT,
-    SCRIPT_CUT_BEFORE, /* connection lost, the server never saw the request: its expectation stays */
-    SCRIPT_CUT_AFTER,  /* connection lost, the server acted: the expectation is used, its answer is lost */
-    SCRIPT_CONFLICT,   /* 409 Conflict; this and the following: the expectation stays */
-    SCRIPT_TOO_MANY,   /* 429 with Retry-After: 1 */
-    SCRIPT_INTERNAL,   /* 500 */
+    SCRIPT_CUT_BEFORE,  /* connection lost, the server never saw the request: its expectation stays */
+    SCRIPT_CUT_AFTER,   /* connection lost, the server acted: the expectation is used, its answer is lost; without an
+                         * expectation it is the server in code that acts */
+    SCRIPT_CONFLICT,    /* 409 Conflict; this and the following: the expectation stays */
+    SCRIPT_TOO_MANY,    /* 429 with Retry-After: 1 */
+    SCRIPT_INTERNAL,    /* 500 */
     SCRIPT_UNAVAILABLE, /* 503 */
-    SCRIPT_TIMEOUT,    /* silence until the exchange's time-out */
+    SCRIPT_TIMEOUT,     /* silence until the exchange's time-out */
 };
 /* The k-th request from now (1: the next; requests that streams claim are not counted) meets `fault`. */
 void script_fail_request(struct script *s, int k, enum script_fault fault);

@@ -12,6 +12,7 @@
 #include "virt/vm/words.h"
 
 #define ALLOW_CLAIM_ADOPTION "cdi.kubevirt.io/allowClaimAdoption"
+#define CACHE_WAIT_NS        (10 * KB_NS_PER_S)
 
 static struct cdi_data_volume *from_template(struct vm_pass *pass, const struct kv_data_volume_template_spec *template)
 {
@@ -42,7 +43,6 @@ static struct cdi_data_volume *from_template(struct vm_pass *pass, const struct 
 static int create(struct vm_pass *pass, const struct kv_data_volume_template_spec *template, struct kube_error *reterr)
 {
     const char *name = template->metadata.name;
-    bool claim_exists = kube_lookup(pass->req, VIRT_PVC, pass->vm->metadata.namespace, name);
     struct cdi_data_volume *dv = from_template(pass, template);
     if (vm_resolve_clone_source(pass, dv, reterr) < 0)
         return kube_error_wrap(reterr, "unable to create DataVolume manifest");
@@ -54,8 +54,12 @@ static int create(struct vm_pass *pass, const struct kv_data_volume_template_spe
         return 0;
     }
     kube_creation_observed(pass->controller->data_volumes, pass->key);
-    if (claim_exists && kube_error_is_already_exists(reterr))
-        return 0; /* a CDI that does not know claim adoption */
+    if (kube_error_is_already_exists(reterr)) {
+        /* Made by this VM, and the answer got lost, or by somebody else: once the cache has it, it is looked at. Or it
+         * is the claim that is there, for a CDI that does not know claim adoption. */
+        kube_request_later(pass->req, CACHE_WAIT_NS);
+        return 0;
+    }
     vm_event(pass, KUBE_EVENT_WARNING, VM_REASON_DV_CREATE_FAILED, "Error creating DataVolume %s: %s", name,
              reterr->message);
     return kube_error_wrap(reterr, "failed to create DataVolume");

@@ -33,6 +33,17 @@ static int complete_vmi(struct vm_pass *pass, struct kv_vmi *vmi, struct kube_er
     return problems ? kube_error_set(reterr, KUBE_ERROR_INVALID, "failed create validation: %s", problems) : 0;
 }
 
+/* The VMI of the name is this VM's own: an answer got lost, and the cache has not seen it yet. */
+static bool is_there_already(struct vm_pass *pass, const struct kv_vmi *vmi)
+{
+    const void *live;
+    if (kube_get_live(pass->req, &kv_vmi_type, vmi->metadata.namespace, vmi->metadata.name, &live, NULL) < 0 || !live ||
+        !api_is_controlled_by(&((const struct kv_vmi *)live)->metadata, pass->vm->metadata.uid))
+        return false;
+    pass->vmi = live;
+    return true;
+}
+
 static int create_vmi(struct vm_pass *pass, const struct kv_vmi *vmi, struct kube_error *reterr)
 {
     struct kube_expectations *expectations = pass->controller->vmis;
@@ -40,6 +51,8 @@ static int create_vmi(struct vm_pass *pass, const struct kv_vmi *vmi, struct kub
     kube_expect_creations(expectations, pass->key, 1);
     if (kube_create(pass->req, &kv_vmi_type, vmi, &created, reterr) < 0) {
         kube_creation_observed(expectations, pass->key);
+        if (kube_error_is_already_exists(reterr) && is_there_already(pass, vmi))
+            return 0;
         vm_event(pass, KUBE_EVENT_WARNING, VM_REASON_CREATE_FAILED, "Error creating virtual machine instance: %s",
                  reterr->message);
         return -1;

@@ -86,7 +86,7 @@ static bool applies(const struct vm_pass *pass)
     return virt_gate(pass->config, VIRT_GATE_DECLARATIVE_HOTPLUG_VOLUMES) &&
            !virt_gate(pass->config, VIRT_GATE_HOTPLUG_VOLUMES) &&
            !(strategy && kb_streq(strategy, VM_MIGRATE_VOLUMES)) && pass->vmi &&
-           kb_streq(pass->vmi->status.phase, "Running");
+           !api_is_being_deleted(&pass->vmi->metadata) && kb_streq(pass->vmi->status.phase, "Running");
 }
 
 int vm_sync_declared_volumes(struct vm_pass *pass, struct kube_error *reterr)
