@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/strings.h"
 #include "base/vec.h"
+#include "lab/aggregate.h"
 #include "lab/route.h"
 #include "lab/server_internal.h"
 #include "lab/stream.h"
@@ -34,6 +35,13 @@ struct request {
     struct kb_strbuf body;
     const char *uri;
     bool refused; /* the body is too long */
+    struct {
+        bool done; /* set, with the rest, before the connection is resumed */
+        int code;
+        const char *content_type;
+        char *body;
+        size_t n;
+    } forwarded; /* the answer of another server */
     struct lab_call call;
     struct lab_stream *stream;
     /* Watches; under the server's lock. */
@@ -46,6 +54,7 @@ struct lab_http {
     struct lab_server *server;
     struct MHD_Daemon *daemon;
     uint16_t port;
+    struct lab_aggregate *aggregate;
     struct request *watches;
     pthread_t ticker;
     pthread_cond_t cond;
@@ -239,6 +248,34 @@ static enum MHD_Result serve(struct request *q, const char *method, const char *
     return rc < 0 ? send_failure(q) : send_result(q);
 }
 
+/* Another thread's. */
+static void forwarded(void *context, int code, const char *content_type, char *body, size_t n)
+{
+    struct request *q = context;
+    q->forwarded.code = code;
+    q->forwarded.content_type = kb_arena_strdup(q->arena, content_type);
+    q->forwarded.body = body;
+    q->forwarded.n = n;
+    q->forwarded.done = true;
+    MHD_resume_connection(q->connection); /* `handle` is called again */
+}
+
+/* The thread must not wait for the other server, whose own requests it may have to serve. */
+static enum MHD_Result forward(struct request *q, const char *server, const char *method)
+{
+    struct lab_aggregate_call call = {.server = server,
+                                      .method = kb_arena_strdup(q->arena, method),
+                                      .uri = q->uri,
+                                      .content_type = header(q, "Content-Type"),
+                                      .body = kb_strbuf_text(&q->body),
+                                      .body_length = q->body.length,
+                                      .done = forwarded,
+                                      .context = q};
+    MHD_suspend_connection(q->connection);
+    lab_aggregate_start(q->http->aggregate, &call);
+    return MHD_YES;
+}
+
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *data, size_t *n, void **request)
 {
@@ -261,7 +298,10 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
             .code = 413, .reason = "RequestEntityTooLarge", .message = "Request entity too large: limit is 16777216"};
         return send_failure(q);
     }
-    return serve(q, method, url);
+    if (q->forwarded.done)
+        return send_text(q, q->forwarded.code, q->forwarded.content_type, q->forwarded.body, q->forwarded.n);
+    const char *other = lab_aggregate_server(q->http->server, q->arena, url);
+    return other ? forward(q, other, method) : serve(q, method, url);
 }
 
 /* Called with the request's first line: makes its context. */
@@ -290,6 +330,7 @@ static void end(void *context, struct MHD_Connection *connection, void **request
     lab_stream_free(q->stream);
     lab_call_done(&q->call);
     kb_strbuf_done(&q->body);
+    free(q->forwarded.body);
     kb_arena_free(q->arena);
 }
 
@@ -396,6 +437,7 @@ int lab_http_start(struct lab_server *server, const struct lab_http_options *opt
         free(http);
         return kube_error_set_errno(reterr, errno, "listen on %s port %d", listen, options->port);
     }
+    http->aggregate = lab_aggregate_new(server);
     http->port = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
     pthread_create(&http->ticker, NULL, run_ticker, http);
     *ret = http;
@@ -420,6 +462,7 @@ void lab_http_stop(struct lab_http *http)
     }
     lab_server_unlock(http->server);
     pthread_join(http->ticker, NULL);
+    lab_aggregate_free(http->aggregate); /* a daemon must not end with suspended connections */
     MHD_stop_daemon(http->daemon);
     pthread_cond_destroy(&http->cond);
     free(http);

@@ -69,6 +69,8 @@ static const struct row core_rows[] = {
     {"authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", "", "", "nx", "", ""},
     {"authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", "", "", "x", "", ""},
     {"authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "", "", "x", "", ""},
+    {"apiregistration.k8s.io", "v1", "APIService", "apiservices", "", "api-extensions", "su", "",
+     "Service string .spec.service.name;Age date .metadata.creationTimestamp"},
     {"apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", "crd,crds",
      "api-extensions", "sgu", "", "Created At date .metadata.creationTimestamp"},
 };
