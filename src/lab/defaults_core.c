@@ -9,6 +9,7 @@
 #include "lab/json.h"
 #include "lab/server_internal.h"
 #include "lab/strategies.h"
+#include "lab/validate_core.h"
 
 static yyjson_mut_val *spec_of(struct lab_write *w)
 {
@@ -353,6 +354,7 @@ const struct lab_strategy lab_core_strategies[] = {
     {.resource = "namespaces", .prepare_create = namespace_create, .defaults = namespace_defaults, .keep_status = true},
     {.resource = "nodes", .prepare_create = node_create, .defaults = node_defaults, .keep_status = true},
     {.resource = "persistentvolumeclaims",
+     .validate = lab_validate_claim,
      .admit = lab_admit_claim,
      .prepare_create = claim_create,
      .defaults = claim_defaults,
@@ -362,13 +364,17 @@ const struct lab_strategy lab_core_strategies[] = {
      .defaults = volume_defaults,
      .keep_status = true},
     {.resource = "storageclasses.storage.k8s.io", .defaults = class_defaults},
-    {.resource = "services", .prepare_update = service_update, .defaults = service_defaults},
+    {.resource = "services",
+     .validate = lab_validate_service,
+     .prepare_update = service_update,
+     .defaults = service_defaults},
     {.resource = "events", .defaults = lab_defaults_event, .validate = lab_validate_event},
-    {.resource = "secrets", .defaults = secret_defaults},
+    {.resource = "configmaps", .validate = lab_validate_config_map},
+    {.resource = "secrets", .validate = lab_validate_secret, .defaults = secret_defaults},
     {.resource = "resourcequotas", .prepare_create = empty_status, .defaults = quota_defaults},
     {.resource = "limitranges", .defaults = limit_defaults},
-    {.resource = "jobs.batch", .prepare_create = job_create, .defaults = job_defaults},
-    {.resource = "poddisruptionbudgets.policy", .prepare_create = budget_create},
+    {.resource = "jobs.batch", .validate = lab_validate_job, .prepare_create = job_create, .defaults = job_defaults},
+    {.resource = "poddisruptionbudgets.policy", .validate = lab_validate_budget, .prepare_create = budget_create},
     {.resource = "daemonsets.apps", .prepare_create = daemon_prepare, .defaults = daemon_defaults},
     {.resource = "deployments.apps", .prepare_create = empty_status, .defaults = deployment_defaults},
     {.resource = "replicasets.apps", .prepare_create = empty_status, .defaults = replicas_defaults},

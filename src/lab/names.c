@@ -18,10 +18,6 @@ static const char subdomain_text[] =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-static const char dns1035_text[] =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
-    "'[a-z]([-a-z0-9]*[a-z0-9])?')";
 static const char qualified_text[] =
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
@@ -85,13 +81,6 @@ const char *lab_dns1123_subdomain_check(const char *text)
     }
 }
 
-const char *lab_dns1035_label_check(const char *text)
-{
-    if (strlen(text) > LABEL_MAX)
-        return "must be no more than 63 characters";
-    return is_label(text, strlen(text)) && !isdigit((unsigned char)*text) ? NULL : dns1035_text;
-}
-
 const char *lab_qualified_name_check(const char *text)
 {
     const char *slash = strchr(text, '/'), *name = text;
@@ -148,10 +137,8 @@ const char *lab_port_name_check(const char *text)
 
 const char *lab_name_check(const struct lab_kind *kind, const char *name)
 {
-    if (kb_streq(kind->resource, "namespaces"))
+    if (kb_streq(kind->resource, "namespaces") || kb_streq(kind->resource, "services"))
         return lab_dns1123_label_check(name);
-    if (kb_streq(kind->resource, "services"))
-        return lab_dns1035_label_check(name);
     if (!kb_streq(kind->group, "rbac.authorization.k8s.io"))
         return lab_dns1123_subdomain_check(name);
     if (kb_streq(name, ".") || kb_streq(name, "..") || strpbrk(name, "/%"))

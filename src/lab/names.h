@@ -9,7 +9,6 @@
 
 const char *lab_dns1123_label_check(const char *text);
 const char *lab_dns1123_subdomain_check(const char *text);
-const char *lab_dns1035_label_check(const char *text);
 const char *lab_qualified_name_check(const char *text); /* label and annotation keys, finalizers, resources */
 const char *lab_label_value_check(const char *text);
 const char *lab_env_name_check(const char *text);

@@ -25,7 +25,6 @@ static const struct {
     {NULL, "secrets", "name"},
     {NULL, "hostAliases", "ip"},
     {NULL, "topologySpreadConstraints", "topologyKey"},
-    {NULL, "taints", "key"},
     {NULL, "addresses", "type"},
     {NULL, "podIPs", "ip"},
     {NULL, "hostIPs", "ip"},
@@ -143,6 +142,42 @@ static bool replaces(yyjson_val *patch)
     return false;
 }
 
+static long place_of(yyjson_mut_val *element, const char *key, yyjson_mut_val *list)
+{
+    size_t i, n;
+    yyjson_mut_val *e;
+    yyjson_mut_arr_foreach(list, i, n, e)
+    {
+        yyjson_mut_val *a = *key ? yyjson_mut_obj_get(e, key) : e;
+        yyjson_mut_val *b = *key ? yyjson_mut_obj_get(element, key) : element;
+        if (a && b && yyjson_mut_equals(a, b))
+            return (long)i;
+    }
+    return -1;
+}
+
+/* The elements that the patch names come in its order, the others keep theirs; where both could follow, the one that
+ * stood first before comes first, and one that is new at once. */
+static yyjson_mut_val *in_order(struct merger *m, yyjson_mut_val *merged, const char *key, yyjson_val *patch,
+                                yyjson_mut_val *before)
+{
+    yyjson_mut_val *named = yyjson_mut_arr(m->doc), *sorted = yyjson_mut_arr(m->doc);
+    size_t i, n;
+    yyjson_val *v;
+    yyjson_arr_foreach(patch, i, n, v)
+    {
+        long at = find_element(merged, key, v);
+        if (at >= 0)
+            yyjson_mut_arr_append(named, yyjson_mut_arr_remove(merged, (size_t)at));
+    }
+    while (yyjson_mut_arr_size(named) || yyjson_mut_arr_size(merged)) {
+        yyjson_mut_val *a = yyjson_mut_arr_get_first(named), *b = yyjson_mut_arr_get_first(merged);
+        bool patch_first = a && (!b || place_of(a, key, before) < place_of(b, key, before));
+        yyjson_mut_arr_append(sorted, yyjson_mut_arr_remove_first(patch_first ? named : merged));
+    }
+    return sorted;
+}
+
 static int merge_list(struct merger *m, const char *parent, const char *field, yyjson_mut_val *target,
                       yyjson_val *patch, yyjson_mut_val **ret)
 {
@@ -153,12 +188,13 @@ static int merge_list(struct merger *m, const char *parent, const char *field, y
     }
     size_t i, n;
     yyjson_val *v;
+    yyjson_mut_val *before = yyjson_mut_val_mut_copy(m->doc, target);
     yyjson_arr_foreach(patch, i, n, v)
     {
         if (merge_element(m, field, key, target, v) < 0)
             return -1;
     }
-    *ret = target;
+    *ret = in_order(m, target, key, patch, before);
     return 0;
 }
 

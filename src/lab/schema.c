@@ -1,6 +1,6 @@
 /*
  * Structural schemas, see schema.h. One walk prunes and defaults, a second validates, as Kubernetes does: defaults come
- * before validation, and members that are null are dropped where the schema has a default and does not allow null.
+ * before validation, and members that are null are dropped where the schema does not allow null.
  */
 #include "lab/schema.h"
 #include "base/strings.h"
@@ -76,7 +76,7 @@ static void prune_object(struct pruner *p, yyjson_mut_val *value, yyjson_val *sc
         if (!s && !open) {
             name_unknown(p, path, name);
             yyjson_mut_obj_iter_remove(&it);
-        } else if (s && yyjson_mut_is_null(v) && !flag(s, "nullable") && yyjson_obj_get(s, "default")) {
+        } else if (s && yyjson_mut_is_null(v) && !flag(s, "nullable")) {
             yyjson_mut_obj_iter_remove(&it);
         } else if (s) {
             prune(p, v, s, path_of(p, path, name), false);
@@ -185,10 +185,14 @@ static void check_size(struct check *c, size_t have, yyjson_val *min, yyjson_val
                           kb_arena_printf(c->arena, "%s in body should %s at least %llu %s", path,
                                           yyjson_mut_is_str(value) ? "be" : "have",
                                           (unsigned long long)yyjson_get_uint(min), what));
-    if (max && have > yyjson_get_uint(max))
-        lab_cause(c->w->call, yyjson_mut_is_str(value) ? "FieldValueTooLong" : "FieldValueTooMany", path,
-                  "Too %s: may not be more than %llu %s", yyjson_mut_is_str(value) ? "long" : "many",
-                  (unsigned long long)yyjson_get_uint(max), what);
+    if (!max || have <= yyjson_get_uint(max))
+        return;
+    unsigned long long limit = yyjson_get_uint(max);
+    if (yyjson_mut_is_str(value))
+        lab_cause(c->w->call, "FieldValueTooLong", path, "Too long: may not be more than %llu bytes", limit);
+    else
+        lab_cause(c->w->call, "FieldValueTooMany", path, "Too many: %zu: must have at most %llu item%s", have, limit,
+                  limit == 1 ? "" : "s");
 }
 
 static const char *child(struct check *c, const char *path, const char *key)
@@ -201,17 +205,17 @@ static void check_object(struct check *c, yyjson_mut_val *value, yyjson_val *sch
     size_t i, n;
     yyjson_val *name;
     yyjson_mut_val *key, *v;
-    yyjson_arr_foreach(yyjson_obj_get(schema, "required"), i, n, name)
-    {
-        if (!yyjson_mut_obj_get(value, yyjson_get_str(name)))
-            lab_cause_required(c->w->call, child(c, path, yyjson_get_str(name)), "");
-    }
     yyjson_mut_obj_foreach(value, i, n, key, v)
     {
         bool open;
         yyjson_val *s = member_schema(schema, yyjson_mut_get_str(key), &open);
         if (s && !(root && kb_streq(yyjson_mut_get_str(key), "metadata")))
             check_value(c, v, s, child(c, path, yyjson_mut_get_str(key)), false);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(schema, "required"), i, n, name)
+    {
+        if (!yyjson_mut_obj_get(value, yyjson_get_str(name)))
+            lab_cause_required(c->w->call, child(c, path, yyjson_get_str(name)), "");
     }
 }
 

@@ -195,7 +195,16 @@ void lab_validate_pod_update(struct lab_write *w)
         lab_mut_drop(spec, "affinity");
         lab_mut_drop(old, "affinity");
     }
+    if (yyjson_mut_arr_size(yyjson_mut_obj_get(spec, "containers")) !=
+        yyjson_mut_arr_size(yyjson_mut_obj_get(old, "containers"))) {
+        lab_cause_forbidden(w->call, "spec.containers", "pod updates may not add or remove containers");
+        return;
+    }
     mask_changeable(spec, old);
+    const char *quality = lab_val_str(yyjson_obj_get(w->old_root, "status"), "qosClass");
+    const char *wanted = lab_mut_str(yyjson_mut_obj_get(w->root, "status"), "qosClass");
+    if (*wanted && !kb_streq(quality, wanted))
+        lab_cause_invalid(w->call, "status.qosClass", kb_quote(w->arena, wanted), "field is immutable");
     if (!yyjson_mut_equals(spec, old))
         lab_cause_forbidden(w->call, "spec",
                             "pod updates may not change fields other than `spec.containers[*].image`,"

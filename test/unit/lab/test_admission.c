@@ -189,8 +189,8 @@ static void a_crd_makes_a_kind(void **state)
     assert_string_equal(member(f, t, "/spec"), "{\"size\":3,\"color\":\"red\"}");
     assert_string_equal(
         refusal(f, "things.example.com", "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"color\":\"green\"}}"),
-        "Thing.example.com \"x\" is invalid: [spec.size: Required value, spec.color: Unsupported value: "
-        "\"green\": supported values: \"red\", \"blue\"]");
+        "Thing.example.com \"x\" is invalid: [spec.color: Unsupported value: \"green\": supported values: "
+        "\"red\", \"blue\", spec.size: Required value]");
     assert_string_equal(
         refusal(f, "things.example.com", "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"size\":\"3\"}}"),
         "Thing.example.com \"x\" is invalid: spec.size: Invalid value: \"string\": spec.size in body must be "
