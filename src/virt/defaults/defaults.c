@@ -149,14 +149,19 @@ static void set_probe(struct kv_probe *probe)
         probe->failure_threshold = FAILURES;
 }
 
+void virt_default_probes(struct kv_vmi_spec *spec)
+{
+    set_probe(spec->readiness_probe);
+    set_probe(spec->liveness_probe);
+}
+
 static int set_probes(struct kb_arena *arena, const struct virt_config *config, struct kv_vmi *vmi,
                       struct kube_error *reterr)
 {
     (void)arena;
     (void)config;
     (void)reterr;
-    set_probe(vmi->spec.readiness_probe);
-    set_probe(vmi->spec.liveness_probe);
+    virt_default_probes(&vmi->spec);
     return 0;
 }
 

@@ -27,4 +27,7 @@ extern const size_t virt_n_default_rules;
 int virt_default_vmi(struct kb_arena *arena, const struct virt_config *config, struct kv_vmi *vmi,
                      struct kube_error *reterr);
 
+/* Those of probes alone: the VMI controller writes them into VMIs that it makes a Pod for. */
+void virt_default_probes(struct kv_vmi_spec *spec);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/vec.h"
 #include "virt/conditions.h"
+#include "virt/defaults/defaults.h"
 #include "virt/names.h"
 #include "virt/network/interfaces.h"
 #include "virt/topology.h"
@@ -352,6 +353,8 @@ int vmi_derive(struct vmi_pass *p, struct kv_vmi **ret, struct kube_error *reter
 
     *ret = after;
     rename_finalizer(p, after);
+    if (p->rendered)
+        virt_default_probes(&after->spec);
     set_active_pods(p, after);
     vmi_set_ready(p, after);
     if (facts.pod) {

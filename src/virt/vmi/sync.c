@@ -102,6 +102,7 @@ static int render(struct vmi_pass *p, bool temporary, const char *backend_claim,
     };
     struct kube_error error = {0};
 
+    p->rendered = true;
     if (virt_launcher_pod(p->arena, &input, ret, &error) == 0)
         return 0;
     if (!kb_streq(error.reason, VIRT_REASON_PVC_NOT_FOUND))

@@ -67,6 +67,7 @@ struct vmi_pass {
     struct virt_data_volumes data_volumes;
     struct vmi_sync_error sync;
     struct vmi_event_list events; /* told when the status that they belong to is written */
+    bool rendered;                /* a launcher Pod was, or should have been, made from the VMI */
 };
 
 /* The current Pod when it is a launcher and not a stand-in; otherwise NULL. */
