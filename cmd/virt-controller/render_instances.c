@@ -154,6 +154,18 @@ static int add_vm(struct render_world *world, const struct render_object *object
 
 /* ---- VMIs, replica sets, pools ---- */
 
+enum { MOST_REPLICAS = 10000 };
+
+/* Returns the number, or negative. */
+static int count_replicas(const struct render_object *object, const int32_t *replicas, struct kube_error *reterr)
+{
+    const int32_t n = replicas ? *replicas : 1;
+
+    if (n < 0 || n > MOST_REPLICAS)
+        return render_fail(reterr, object, "spec.replicas", "expected a number from 0 to %d", MOST_REPLICAS);
+    return n;
+}
+
 static int add_vmi(struct render_world *world, const struct render_object *object, struct render_instances *instances,
                    struct kube_error *reterr)
 {
@@ -174,17 +186,19 @@ static int add_replicas(struct render_world *world, const struct render_object *
                         struct render_instances *instances, struct kube_error *reterr)
 {
     const struct kv_vmirs *set = object->data;
-    const int32_t n = set->spec.replicas ? *set->spec.replicas : 1;
+    const int n = count_replicas(object, set->spec.replicas, reterr);
 
+    if (n < 0)
+        return -1;
     if (!set->spec.template)
         return render_fail(reterr, object, TEMPLATE, "expected the template of a VirtualMachineInstance");
-    for (int32_t i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         struct kv_vmi *vmi = kb_arena_one(world->arena, struct kv_vmi);
 
         api_clone_into(world->arena, &meta_object_meta_type, &set->spec.template->metadata, &vmi->metadata);
         api_clone_into(world->arena, &kv_vmi_spec_type, &set->spec.template->spec, &vmi->spec);
-        vmi->metadata.name = generated_name(world->arena, base_name(set),
-                                            kb_arena_printf(world->arena, "%s/%d", set->metadata.uid, (int)i));
+        vmi->metadata.name =
+            generated_name(world->arena, base_name(set), kb_arena_printf(world->arena, "%s/%d", set->metadata.uid, i));
         vmi->metadata.generate_name = base_name(set);
         vmi->metadata.namespace = set->metadata.namespace;
         if (add_instance(world, object, VMI_SPEC, vmi, instances, reterr) < 0)
@@ -197,14 +211,16 @@ static int add_pool(struct render_world *world, const struct render_object *obje
                     struct kube_error *reterr)
 {
     const struct pool_vm_pool *pool = object->data;
-    const int32_t n = pool->spec.replicas ? *pool->spec.replicas : 1;
+    const int n = count_replicas(object, pool->spec.replicas, reterr);
 
+    if (n < 0)
+        return -1;
     if (!pool->spec.virtual_machine_template)
         return render_fail(reterr, object, POOL_TEMPLATE, "expected the template of a VirtualMachine");
     if (!pool->spec.virtual_machine_template->spec.template)
         return render_fail(reterr, object, POOL_VMI, "expected the template of a VirtualMachineInstance");
-    for (int32_t i = 0; i < n; i++) {
-        struct kv_vm *vm = render_pool_vm(world->arena, object, (int)i);
+    for (int i = 0; i < n; i++) {
+        struct kv_vm *vm = render_pool_vm(world->arena, object, i);
 
         vm->metadata.uid = render_uid(world->arena, &kv_vm_type, &vm->metadata);
         *kb_vec_push(world->arena, &world->objects) =

@@ -151,6 +151,9 @@ static void bad_input_is_told_by_file_document_and_field(void **state)
          "vm: document 1: metadata.name: expected the object's name\n"},
         {"apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: a}\nspec: {running: true}\n",
          "vm: document 1: spec.template.spec: expected the spec of a VirtualMachineInstance\n"},
+        {"apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstanceReplicaSet\nmetadata: {name: a}\n"
+         "spec: {replicas: 2000000000, selector: {}, template: {spec: {domain: {devices: {}}}}}\n",
+         "vm: document 1: spec.replicas: expected a number from 0 to 10000\n"},
         {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: kubevirt.io/v1\n  kind: VirtualMachineInstance\n  spec: "
          "7\n",
          "vm: document 1: items[0]: spec: expected an object, got a number\n"},
