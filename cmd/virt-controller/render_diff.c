@@ -44,6 +44,11 @@ static const struct added {
     {"periodSeconds", "10"},
     {"successThreshold", "1"},
     {"failureThreshold", "3"},
+    /* labels and annotations of Pods that run */
+    {"kubevirt.io/nodeName", ANY},
+    {"kubevirt.io/outdatedLauncherImage", ANY},
+    {"kubevirt.io/network-info", ANY},
+    {"k8s.v1.cni.cncf.io/network-status", ANY},
 };
 
 /* Of metadata, what virt-controller writes. */
@@ -79,13 +84,9 @@ typedef bool (*unwanted)(yyjson_mut_val *element);
 
 static void drop(yyjson_mut_val *list, unwanted is_unwanted)
 {
-    yyjson_mut_arr_iter iterator;
-    yyjson_mut_val *element;
-
-    yyjson_mut_arr_iter_init(list, &iterator);
-    while ((element = yyjson_mut_arr_iter_next(&iterator)))
-        if (is_unwanted(element))
-            yyjson_mut_arr_iter_remove(&iterator);
+    for (size_t i = yyjson_mut_arr_size(list); i-- > 0;)
+        if (is_unwanted(yyjson_mut_arr_get(list, i)))
+            yyjson_mut_arr_remove(list, i);
 }
 
 static const char *member_text(yyjson_mut_val *object, const char *member)
@@ -102,12 +103,16 @@ static bool is_token(yyjson_mut_val *volume_or_mount)
 
 static bool is_default_toleration(yyjson_mut_val *toleration)
 {
+    enum { SECONDS = 300 };
     const char *key = member_text(toleration, "key");
+    yyjson_mut_val *seconds = yyjson_mut_obj_get(toleration, "tolerationSeconds");
 
-    return key && kb_in_list(key, default_tolerations, KB_ARRAY_LEN(default_tolerations));
+    if (!key || !kb_in_list(key, default_tolerations, KB_ARRAY_LEN(default_tolerations)))
+        return false;
+    return !seconds || yyjson_mut_get_int(seconds) == SECONDS;
 }
 
-static void drop_metadata(yyjson_mut_val *metadata)
+static const char *added_metadata(yyjson_mut_val *metadata)
 {
     yyjson_mut_obj_iter iterator;
     yyjson_mut_val *key;
@@ -115,7 +120,16 @@ static void drop_metadata(yyjson_mut_val *metadata)
     yyjson_mut_obj_iter_init(metadata, &iterator);
     while ((key = yyjson_mut_obj_iter_next(&iterator)))
         if (!kb_in_list(yyjson_mut_get_str(key), metadata_members, KB_ARRAY_LEN(metadata_members)))
-            yyjson_mut_obj_iter_remove(&iterator);
+            return yyjson_mut_get_str(key);
+    return NULL;
+}
+
+static void drop_metadata(yyjson_mut_val *metadata)
+{
+    const char *name;
+
+    while ((name = added_metadata(metadata)))
+        yyjson_mut_obj_remove_key(metadata, name);
 }
 
 static void drop_from_containers(yyjson_mut_val *containers)
@@ -265,63 +279,76 @@ static void compare_objects(struct differ *d, const char *path, yyjson_mut_val *
             compare(d, member_path(d, path, yyjson_mut_get_str(key)), NULL, yyjson_mut_obj_iter_get_val(key));
 }
 
-static yyjson_mut_val *named(yyjson_mut_val *list, const char *name)
+/* What tells elements of lists apart, the first that does. */
+static const char *const identities[] = {"name", "mountPath", "devicePath", "key"};
+
+static yyjson_mut_val *find_element(yyjson_mut_val *list, const char *member, const char *text)
 {
     yyjson_mut_arr_iter iterator;
     yyjson_mut_val *element;
 
     yyjson_mut_arr_iter_init(list, &iterator);
     while ((element = yyjson_mut_arr_iter_next(&iterator))) {
-        const char *of_element = member_text(element, "name");
+        const char *of_element = member_text(element, member);
 
-        if (of_element && kb_streq(of_element, name))
+        if (of_element && kb_streq(of_element, text))
             return element;
     }
     return NULL;
 }
 
-/* All elements have names that differ. */
-static bool is_by_name(yyjson_mut_val *list)
+/* All elements have it, and no two the same. */
+static bool is_identity(yyjson_mut_val *list, const char *member)
 {
     yyjson_mut_arr_iter iterator;
     yyjson_mut_val *element;
 
     yyjson_mut_arr_iter_init(list, &iterator);
     while ((element = yyjson_mut_arr_iter_next(&iterator))) {
-        const char *name = member_text(element, "name");
+        const char *text = member_text(element, member);
 
-        if (!name || named(list, name) != element)
+        if (!text || find_element(list, member, text) != element)
             return false;
     }
     return true;
 }
 
-static void compare_by_name(struct differ *d, const char *path, yyjson_mut_val *theirs, yyjson_mut_val *ours)
+static const char *identity_of(yyjson_mut_val *theirs, yyjson_mut_val *ours)
+{
+    for (size_t i = 0; i < KB_ARRAY_LEN(identities); i++)
+        if (is_identity(theirs, identities[i]) && is_identity(ours, identities[i]))
+            return identities[i];
+    return NULL;
+}
+
+static void compare_by(struct differ *d, const char *member, const char *path, yyjson_mut_val *theirs,
+                       yyjson_mut_val *ours)
 {
     yyjson_mut_arr_iter iterator;
     yyjson_mut_val *element;
 
     yyjson_mut_arr_iter_init(theirs, &iterator);
     while ((element = yyjson_mut_arr_iter_next(&iterator))) {
-        const char *name = member_text(element, "name");
+        const char *text = member_text(element, member);
 
-        compare(d, kb_arena_printf(d->arena, "%s[%s]", path, name), element, named(ours, name));
+        compare(d, kb_arena_printf(d->arena, "%s[%s]", path, text), element, find_element(ours, member, text));
     }
     yyjson_mut_arr_iter_init(ours, &iterator);
     while ((element = yyjson_mut_arr_iter_next(&iterator))) {
-        const char *name = member_text(element, "name");
+        const char *text = member_text(element, member);
 
-        if (!named(theirs, name))
-            compare(d, kb_arena_printf(d->arena, "%s[%s]", path, name), NULL, element);
+        if (!find_element(theirs, member, text))
+            compare(d, kb_arena_printf(d->arena, "%s[%s]", path, text), NULL, element);
     }
 }
 
 static void compare_lists(struct differ *d, const char *path, yyjson_mut_val *theirs, yyjson_mut_val *ours)
 {
     const size_t left = yyjson_mut_arr_size(theirs), right = yyjson_mut_arr_size(ours);
+    const char *identity = identity_of(theirs, ours);
 
-    if (is_by_name(theirs) && is_by_name(ours)) {
-        compare_by_name(d, path, theirs, ours);
+    if (identity) {
+        compare_by(d, identity, path, theirs, ours);
         return;
     }
     for (size_t i = 0; i < left || i < right; i++)
