@@ -648,6 +648,59 @@ static void volumes_get_where_they_belong_whatever_fails(void **state)
                                            .key = "default/vm"});
 }
 
+static void play_move(struct world *w)
+{
+    start_with_claim(w);
+    world_create(w, PVCS, CLAIM("new", "standard"));
+    world_patch_status(w, PVCS, "new", "{\"status\":{\"phase\":\"Bound\"}}");
+    change_claim(w, "new");
+    tell_volumes_change(w);
+    change_claim(w, "old");
+}
+
+static const char *end_of_move(struct world *w)
+{
+    return kb_arena_printf(world_arena(w), "%s %s %s %s", world_text(w, VMIS, "vm", "/spec/volumes"),
+                           world_text(w, VMIS, "vm", "/status/migratedVolumes"),
+                           world_text(w, VMIS, "vm", "/status/conditions/1/reason"),
+                           world_text(w, VMS, "vm", "/status/volumeUpdateState"));
+}
+
+static void a_move_is_cancelled_whatever_fails(void **state)
+{
+    (void)state;
+    world_play_sweep(&(struct world_sweep){.add_controller = virt_vm_controller_add,
+                                           .scenario = play_move,
+                                           .digest = end_of_move,
+                                           .controller = "vm",
+                                           .key = "default/vm"});
+}
+
+static void play_requests(struct world *w)
+{
+    world_create(w, VMS, VM("Always", "", SPEC("", CONTAINER_DISK, DISK("root"))));
+    start_running(w);
+    world_patch_status(w, VMS, "vm", ADD_EXTRA);
+}
+
+static const char *requested_volumes(struct world *w)
+{
+    return kb_arena_printf(world_arena(w), "%s %s %s %s", world_text(w, VMS, "vm", "/spec/template/spec/volumes"),
+                           world_text(w, VMIS, "vm", "/spec/volumes"),
+                           world_text(w, VMIS, "vm", "/spec/domain/devices/disks"),
+                           world_text(w, VMS, "vm", "/status/volumeRequests"));
+}
+
+static void a_requested_volume_is_plugged_once_whatever_fails(void **state)
+{
+    (void)state;
+    world_play_sweep(&(struct world_sweep){.add_controller = virt_vm_controller_add,
+                                           .scenario = play_requests,
+                                           .digest = requested_volumes,
+                                           .controller = "vm",
+                                           .key = "default/vm"});
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -681,6 +734,8 @@ int main(void)
         TEST(the_same_statuses_in_another_order_are_not_written),
         cmocka_unit_test(a_vm_gets_its_data_volume_and_starts_whatever_fails),
         cmocka_unit_test(volumes_get_where_they_belong_whatever_fails),
+        cmocka_unit_test(a_move_is_cancelled_whatever_fails),
+        cmocka_unit_test(a_requested_volume_is_plugged_once_whatever_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

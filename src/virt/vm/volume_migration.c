@@ -114,6 +114,15 @@ static int tell_missing(struct vm_pass *pass, const char *what, struct kube_erro
     return vm_update_vmi(pass, after, reterr);
 }
 
+static void record(struct vm_pass *pass, const struct kv_storage_migrated_volume_info_list *moves)
+{
+    struct kv_volume_update_state **state = &pass->vm->status.volume_update_state;
+    if (!*state)
+        *state = kb_arena_one(pass->arena, struct kv_volume_update_state);
+    (*state)->volume_migration_state = kb_arena_one(pass->arena, struct kv_volume_migration_state);
+    (*state)->volume_migration_state->migrated_volumes = *moves;
+}
+
 static int begin(struct vm_pass *pass, const struct kv_storage_migrated_volume_info_list *moves,
                  struct kube_error *reterr)
 {
@@ -124,19 +133,26 @@ static int begin(struct vm_pass *pass, const struct kv_storage_migrated_volume_i
     take_claims(pass, after, &after->status.migrated_volumes);
     if (vm_update_vmi(pass, after, reterr) < 0)
         return -1;
-    struct kv_volume_update_state **state = &pass->vm->status.volume_update_state;
-    if (!*state)
-        *state = kb_arena_one(pass->arena, struct kv_volume_update_state);
-    (*state)->volume_migration_state = kb_arena_one(pass->arena, struct kv_volume_migration_state);
-    (*state)->volume_migration_state->migrated_volumes = *moves;
+    record(pass, moves);
     return 0;
+}
+
+/* The move is under way; the VM may not know it yet, when its status could not be written after the VMI. */
+static void go_on(struct vm_pass *pass)
+{
+    const struct kv_storage_migrated_volume_info_list *moves = &pass->vmi->status.migrated_volumes;
+    const struct kv_volume_update_state *state = pass->vm->status.volume_update_state;
+    if (moves->n && !(state && state->volume_migration_state))
+        record(pass, moves);
 }
 
 static int migrate(struct vm_pass *pass, struct kube_error *reterr)
 {
     struct kv_storage_migrated_volume_info_list moves = find_moves(pass);
-    if (moves.n == 0 || virt_vmi_condition_is(pass->vmi, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE))
-        return 0; /* one move at a time: further volumes wait for the end of this one */
+    if (moves.n == 0 || virt_vmi_condition_is(pass->vmi, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE)) {
+        go_on(pass); /* one move at a time: further volumes wait for the end of this one */
+        return 0;
+    }
     const char *missing, *refusal = vm_refuse_moves(pass, &missing);
     if (missing)
         return tell_missing(pass, missing, reterr);
@@ -149,14 +165,16 @@ static int migrate(struct vm_pass *pass, struct kube_error *reterr)
     return begin(pass, &moves, reterr);
 }
 
+/* Also before the VMI controller has told of the move in a condition. */
 static int update(struct vm_pass *pass, struct kube_error *reterr)
 {
-    if (virt_vmi_condition_is(pass->vmi, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE) &&
-        vm_moves_changed(&pass->vm->spec.template->spec, pass->vmi)) {
-        if (vm_moves_reverted(&pass->vm->spec.template->spec, pass->vmi))
+    const struct kv_vmi_spec *template = &pass->vm->spec.template->spec;
+    if (vm_moves_changed(template, pass->vmi)) {
+        if (vm_moves_reverted(template, pass->vmi))
             return cancel(pass, reterr);
-        return kube_error_set(reterr, KUBE_ERROR_INVALID,
-                              "The volume can only be reverted to the previous version during the update");
+        if (virt_vmi_condition_is(pass->vmi, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE))
+            return kube_error_set(reterr, KUBE_ERROR_INVALID,
+                                  "The volume can only be reverted to the previous version during the update");
     }
     const char *strategy = pass->vm->spec.update_volumes_strategy;
     if (!strategy || kb_streq(strategy, VM_REPLACE_VOLUMES))
