@@ -68,6 +68,7 @@ static int read_objects(struct render *r, struct kube_error *reterr)
 
 static int make_instances(struct render *r, struct kube_error *reterr)
 {
+    const char *first = r->options.manifests.items[0];
     bool any = false;
 
     kb_vec_foreach (object, &r->manifests) {
@@ -81,7 +82,7 @@ static int make_instances(struct render *r, struct kube_error *reterr)
         return kube_error_set(reterr, KUBE_ERROR_INVALID,
                               "%s: expected a VirtualMachine, VirtualMachineInstance, "
                               "VirtualMachineInstanceReplicaSet or VirtualMachinePool",
-                              r->options.manifests.items[0]);
+                              kb_streq(first, "-") ? "standard input" : first);
     return 0;
 }
 
