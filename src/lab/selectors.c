@@ -158,7 +158,11 @@ static int field_subject(const struct lab_kind *kind, struct requirement *r, str
     for (r->field = 0; r->field < kind->n_fields; r->field++)
         if (kb_streq(kind->fields[r->field], r->key))
             return 0;
-    return kube_error_set(reterr, KUBE_ERROR_INVALID, "field label not supported: %s", r->key);
+    if (kind->custom || kind->n_fields)
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "field label not supported: %s", r->key);
+    return kube_error_set(reterr, KUBE_ERROR_INVALID,
+                          "\"%s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                          r->key);
 }
 
 /* Values may hold ',' and '=' behind a backslash. */

@@ -90,7 +90,7 @@ static int begin_create(struct lab_write *w, yyjson_val *body)
     if (check_namespace(call, lab_mut_str(w->metadata, "namespace")) < 0)
         return -1;
     if (*lab_mut_str(w->metadata, "resourceVersion"))
-        return lab_fail(call, 500, "InternalError", "resourceVersion should not be set on objects to be created");
+        return lab_fail(call, 500, "", "resourceVersion should not be set on objects to be created");
     const char *name = lab_mut_str(w->metadata, "name");
     if (call->name && *name && !kb_streq(call->name, name))
         return lab_fail_bad_request(call, "the name of the object (%s) does not match the name on the URL (%s)", name,
