@@ -109,14 +109,14 @@ static void templates_become_data_volumes_that_the_vm_owns(void **state)
 static void a_data_volume_that_the_cache_lacks_is_no_failure(void **state)
 {
     struct world *w = *state;
-    world_hold(w, DVS);
+    cluster_hold(world_cluster(w), VIRT_DATA_VOLUME);
     world_create(w, DVS, "{\"metadata\":{\"name\":\"root-dv\"},\"spec\":{\"source\":{\"blank\":{}}}}");
     world_create(w, VMS, VM("Halted", TEMPLATES(BLANK), SPEC("", DV_VOLUME("root-dv"), DISK("root"))));
     world_step(w);
     world_step(w);
     expect_condition(w, "Failure", NULL, NULL, NULL);
     assert_string_equal(world_events(w), "");
-    world_hold(w, NULL);
+    cluster_let_go(world_cluster(w), VIRT_DATA_VOLUME, false);
     world_settle(w);
     assert_string_equal(world_text(w, DVS, "root-dv", "/metadata/ownerReferences/0/name"), "vm");
 }
@@ -125,7 +125,7 @@ static void a_vmi_that_the_cache_lacks_is_no_failure(void **state)
 {
     struct world *w = *state;
     script_fail_request(world_script(w), 3, SCRIPT_CUT_AFTER); /* after the first write of the VM, and its revision */
-    world_hold(w, VMIS);
+    cluster_hold(world_cluster(w), VIRT_VMI);
     world_create(w, VMS, VM("Always", "", SPEC("", CONTAINER_DISK, DISK("root"))));
     for (int i = 0; i < 20; i++) {
         world_step(w);

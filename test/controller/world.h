@@ -1,23 +1,17 @@
 /*
- * A controller in a small world, for tests: the lab's API server (objects, validation, conflicts, garbage collection)
- * behind a scripted transport, so that requests can be counted and made to fail; caches that the test fills from it;
- * and a clock that stands still.
+ * A controller in a small world, for tests: a cluster (support/cluster.h) in the namespace "default" with virt-api's
+ * subresources, answers to SubjectAccessReviews, and time that moves on while keys wait for another attempt.
  *
  *     struct world *w = world_new(virt_vm_controller_add);
  *     world_create(w, "virtualmachines.kubevirt.io", "{...}");
  *     world_settle(w);
  *     assert_string_equal(world_text(w, "virtualmachines.kubevirt.io", "vm", "/status/printableStatus"), "Stopped");
  *     world_free(w);
- *
- * All of it is in the namespace "default", runs on the test's thread, and each run is the same. A request that the lab
- * refuses unexpectedly (400, 405, 415, 422) fails the test; what a reconcile may run into (404, 409) does not.
  */
 #ifndef TEST_CONTROLLER_WORLD_H
 #define TEST_CONTROLLER_WORLD_H
 
-#include "lab/client.h"
-#include "support/scripted_transport.h"
-#include "virt/context.h"
+#include "support/cluster.h"
 
 #define VMS       "virtualmachines.kubevirt.io"
 #define VMIS      "virtualmachineinstances.kubevirt.io"
@@ -33,6 +27,7 @@ struct world *world_new(void (*add_controller)(struct virt_context *context, int
 void world_free(struct world *w);
 struct kb_arena *world_arena(struct world *w);
 struct script *world_script(struct world *w);
+struct cluster *world_cluster(struct world *w); /* to hold events back, for example */
 
 /* The configuration of the KubeVirt CR (spec.configuration as JSON), from now on. */
 void world_configure(struct world *w, const char *configuration);
@@ -43,9 +38,6 @@ const char *world_reviews(struct world *w);
 /* A PUT to a path below subresources.kubevirt.io ("virtualmachineinstances/vm/addvolume") is answered with `status`; 0:
  * as virt-api does. */
 void world_answer_subresources(struct world *w, int status);
-
-/* From now on the cache of this resource gets no news; NULL: all caches do again. */
-void world_hold(struct world *w, const char *resource);
 
 /* What others do. They fail the test when the server refuses. */
 void world_create(struct world *w, const char *resource, const char *json);

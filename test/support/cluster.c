@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "base/vec.h"
 #include "kube/request.h"
-#include "lab/client.h"
+#include "lab/json.h"
 #include "lab/route.h"
 #include "lab/server.h"
 #include <setjmp.h>
@@ -18,15 +18,25 @@
 
 #include <cmocka.h>
 
-#define NAMESPACE "ns"
-
 struct feed {
     struct lab_watch *watch; /* NULL: this cluster has no such kind */
     bool held;
 };
 
+/* The script's clock, but that no two events have the same time: their names are made of it. */
+struct ticking_clock {
+    struct kb_clock clock;
+    struct kb_clock *real;
+    int64_t ticks;
+};
+
 struct cluster {
+    const char *namespace;
     struct script *script;
+    struct ticking_clock event_clock;
+    script_server intercept;
+    void *intercept_data;
+    const char *complaint;
     struct lab_server *server;
     struct lab_client *lab;
     struct kube_client *client, *event_client;
@@ -44,14 +54,41 @@ struct cluster {
 
 /* ---- requests: to the lab ---- */
 
-static void answer(struct cluster *c, struct lab_call *call, int rc, struct script_reply *reply)
+void cluster_complain(struct cluster *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    c->complaint = kb_arena_vprintf(c->arena, format, args);
+    va_end(args);
+}
+
+void cluster_intercept(struct cluster *c, script_server server, void *userdata)
+{
+    c->intercept = server;
+    c->intercept_data = userdata;
+}
+
+/* 422 is also the answer to a JSON patch whose test fails, as by a cache that is behind. */
+static void check_refusal(struct cluster *c, const struct script_request *request, const struct lab_failure *failure)
+{
+    static const int ours[] = {400, 405, 415, 422};
+
+    for (size_t i = 0; i < KB_ARRAY_LEN(ours); i++)
+        if (failure->code == ours[i] && !strstr(failure->message, "due to an error in our request"))
+            cluster_complain(c, "%s %s: %d %s\n%.*s", request->method, request->path, failure->code, failure->message,
+                             (int)request->body_length, request->body);
+}
+
+static void answer(struct cluster *c, const struct script_request *request, struct lab_call *call, int rc,
+                   struct script_reply *reply)
 {
     struct lab_result *r = &call->result;
     struct kb_strbuf list = {.arena = reply->arena};
     size_t n;
 
-    (void)c;
     if (rc < 0) {
+        check_refusal(c, request, &call->failure);
         reply->status = call->failure.code;
         reply->retry_after_seconds = call->failure.retry_after;
         reply->body = lab_failure_text(reply->arena, &call->failure, &n);
@@ -133,23 +170,26 @@ static bool serve(void *userdata, const struct script_request *request, struct s
         .body_length = request->body_length,
     };
     struct lab_call call = {0};
+
+    if (c->intercept && c->intercept(c->intercept_data, request, reply))
+        return true;
+
     int rc = lab_route(c->server, reply->arena, &r, &call);
 
     if (rc > 0)
         rc = lab_call_serve(&call);
-    answer(c, &call, rc, reply);
+    answer(c, request, &call, rc, reply);
     lab_call_done(&call);
     return true;
 }
 
 /* ---- caches ---- */
 
-static const struct api_object *decode(struct cluster *c, const struct api_type *type, struct lab_object *object,
+static const struct api_object *decode(const struct api_type *type, yyjson_val *value,
                                        const struct api_projection *projection)
 {
     const struct api_object *result;
     struct kube_error error;
-    yyjson_val *value = lab_object_parse(c->arena, object, NULL);
 
     if (api_decode_shared(type, value, projection, &result, &error) < 0)
         fail_msg("%s", error.message);
@@ -172,6 +212,20 @@ static void open_feed(struct cluster *c, enum virt_informer id)
     c->feeds[id].watch = lab_client_watch(c->lab, &ref, &options, NULL);
 }
 
+/* With the version of the event, which for deletions is later than that of the object's last state. */
+static yyjson_val *object_of(struct cluster *c, const struct lab_watch_event *event)
+{
+    yyjson_mut_doc *doc = lab_json_doc(c->arena);
+    yyjson_mut_val *object = yyjson_val_mut_copy(doc, lab_object_parse(c->arena, event->object, NULL));
+    size_t n;
+
+    lab_mut_put_str(doc, yyjson_mut_obj_get(object, "metadata"), "resourceVersion",
+                    kb_arena_printf(c->arena, "%lld", (long long)event->resource_version));
+    const char *text = lab_json_write(c->arena, object, &n);
+
+    return lab_json_parse(c->arena, text, n, NULL);
+}
+
 static void take(struct cluster *c, enum virt_informer id, const struct lab_watch_event *event, bool lost)
 {
     const struct kube_informer_spec *spec = &c->specs[id];
@@ -180,7 +234,7 @@ static void take(struct cluster *c, enum virt_informer id, const struct lab_watc
 
     if (event->type == LAB_BOOKMARK || lost)
         return;
-    object = decode(c, spec->type, event->object, spec->projection);
+    object = decode(spec->type, object_of(c, event), spec->projection);
     if (event->type == LAB_DELETED)
         kube_store_remove(store, object);
     else
@@ -229,7 +283,7 @@ void cluster_let_go(struct cluster *c, enum virt_informer informer, bool lost)
 void cluster_forget(struct cluster *c, enum virt_informer informer, const char *name)
 {
     struct kube_store *store = kube_informer_store(kube_runtime_informer(c->context.runtime, (int)informer));
-    const struct api_object *object = kube_store_get(store, NAMESPACE, name);
+    const struct api_object *object = kube_store_get(store, c->namespace, name);
 
     assert_non_null(object);
     kube_store_remove(store, object);
@@ -237,6 +291,27 @@ void cluster_forget(struct cluster *c, enum virt_informer informer, const char *
 }
 
 /* ---- life ---- */
+
+static int64_t ticking_wall(struct kb_clock *self)
+{
+    struct ticking_clock *ticking = (struct ticking_clock *)self;
+
+    return ticking->real->wall(ticking->real) + ++ticking->ticks;
+}
+
+static int64_t ticking_mono(struct kb_clock *self)
+{
+    struct ticking_clock *ticking = (struct ticking_clock *)self;
+
+    return ticking->real->mono(ticking->real);
+}
+
+static bool ticking_wait(struct kb_clock *self, pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t deadline)
+{
+    struct ticking_clock *ticking = (struct ticking_clock *)self;
+
+    return ticking->real->wait(ticking->real, cond, mutex, deadline);
+}
 
 static void create_parts(struct cluster *c)
 {
@@ -250,12 +325,14 @@ static void create_parts(struct cluster *c)
     c->lab = lab_client_new(c->server, "test");
     c->client = kube_client_new(&client);
     c->event_client = kube_client_new(&client);
+    c->event_clock = (struct ticking_clock){{ticking_wall, ticking_mono, ticking_wait}, clock, 0};
     c->context = (struct virt_context){
         .client = c->client,
         .config = virt_config_store_new(),
         .launcher = virt_launcher_default_settings,
         .install_namespace = "kubevirt",
-        .vm_recorder = kube_recorder_new(c->event_client, "virtualmachine-controller", clock, c->random),
+        .vm_recorder =
+            kube_recorder_new(c->event_client, "virtualmachine-controller", &c->event_clock.clock, c->random),
         .runtime =
             kube_runtime_new(&(struct kube_runtime_options){.client = c->client, .clock = clock, .random = c->random}),
     };
@@ -265,8 +342,14 @@ static void create_parts(struct cluster *c)
 
 struct cluster *cluster_new(void)
 {
+    return cluster_new_in("ns");
+}
+
+struct cluster *cluster_new_in(const char *namespace_)
+{
     struct cluster *c = kb_malloc(sizeof *c);
 
+    c->namespace = namespace_;
     c->arena = kb_arena_new();
     c->script = script_new();
     c->random = kb_random_seeded(7);
@@ -275,7 +358,8 @@ struct cluster *cluster_new(void)
     c->specs = virt_informer_specs(c->arena, "kubevirt");
     for (int id = 0; id < VIRT_N_INFORMERS; id++)
         open_feed(c, (enum virt_informer)id);
-    cluster_create(c, "namespaces", "{\"metadata\":{\"name\":\"" NAMESPACE "\"}}");
+    if (!kb_streq(namespace_, "default"))
+        cluster_create(c, "namespaces", kb_arena_printf(c->arena, "{\"metadata\":{\"name\":\"%s\"}}", namespace_));
     cluster_create(c, "namespaces", "{\"metadata\":{\"name\":\"kubevirt\"}}");
     cluster_create(c, "nodes",
                    "{\"metadata\":{\"name\":\"node01\",\"labels\":{\"kubevirt.io/schedulable\":\"true\"}}}");
@@ -317,6 +401,11 @@ struct script *cluster_script(struct cluster *c)
     return c->script;
 }
 
+struct lab_client *cluster_lab(struct cluster *c)
+{
+    return c->lab;
+}
+
 struct kb_arena *cluster_arena(struct cluster *c)
 {
     return c->arena;
@@ -331,25 +420,28 @@ static bool is_cluster_scoped(const char *resource)
                                             "storageclasses.storage.k8s.io",
                                             "cdis.cdi.kubevirt.io",
                                             "cdiconfigs.cdi.kubevirt.io",
-                                            "storageprofiles.cdi.kubevirt.io"};
+                                            "storageprofiles.cdi.kubevirt.io",
+                                            "volumesnapshotclasses.snapshot.storage.k8s.io",
+                                            "virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+                                            "virtualmachineclusterpreferences.instancetype.kubevirt.io"};
 
     return kb_in_list(resource, resources, KB_ARRAY_LEN(resources));
 }
 
-static struct lab_ref reference(struct cluster *c, const char *resource, const char *name)
+struct lab_ref cluster_reference(struct cluster *c, const char *resource, const char *name)
 {
     const char *slash = strchr(resource, '/');
     const char *plain = slash ? kb_arena_strndup(c->arena, resource, (size_t)(slash - resource)) : resource;
 
     return (struct lab_ref){.resource = plain,
-                            .namespace_ = is_cluster_scoped(plain) ? NULL : NAMESPACE,
+                            .namespace_ = is_cluster_scoped(plain) ? NULL : c->namespace,
                             .name = name,
                             .subresource = slash ? slash + 1 : NULL};
 }
 
 void cluster_create(struct cluster *c, const char *resource, const char *json)
 {
-    const struct lab_ref ref = reference(c, resource, NULL);
+    const struct lab_ref ref = cluster_reference(c, resource, NULL);
     struct kube_error error;
 
     if (lab_client_create_text(c->lab, &ref, json, NULL, &error) < 0)
@@ -358,7 +450,7 @@ void cluster_create(struct cluster *c, const char *resource, const char *json)
 
 void cluster_bind(struct cluster *c, const char *pod, const char *node)
 {
-    const struct lab_ref ref = reference(c, "pods/binding", pod);
+    const struct lab_ref ref = cluster_reference(c, "pods/binding", pod);
     struct kube_error error;
 
     if (lab_client_create_text(
@@ -371,7 +463,7 @@ void cluster_bind(struct cluster *c, const char *pod, const char *node)
 
 void cluster_patch(struct cluster *c, const char *resource, const char *name, const char *merge_patch)
 {
-    const struct lab_ref ref = reference(c, resource, name);
+    const struct lab_ref ref = cluster_reference(c, resource, name);
     struct kube_error error;
 
     if (lab_client_patch_text(c->lab, &ref, LAB_PATCH_MERGE, merge_patch, NULL, &error) < 0)
@@ -380,7 +472,7 @@ void cluster_patch(struct cluster *c, const char *resource, const char *name, co
 
 void cluster_delete(struct cluster *c, const char *resource, const char *name)
 {
-    const struct lab_ref ref = reference(c, resource, name);
+    const struct lab_ref ref = cluster_reference(c, resource, name);
     struct kube_error error;
 
     if (lab_client_delete(c->lab, &ref, &(struct lab_delete_options){.grace_seconds = 0}, &error) < 0)
@@ -389,19 +481,23 @@ void cluster_delete(struct cluster *c, const char *resource, const char *name)
 
 /* ---- running ---- */
 
+bool cluster_step(struct cluster *c)
+{
+    bool any = lab_server_run(c->server);
+
+    any |= deliver(c);
+    any |= kube_runtime_drain(c->context.runtime) > 0;
+    script_run(c->script);
+    if (c->complaint)
+        fail_msg("%s", c->complaint);
+    return any;
+}
+
 void cluster_settle(struct cluster *c)
 {
-    for (int rounds = 0;; rounds++) {
-        bool any = deliver(c);
-
-        any |= kube_runtime_drain(c->context.runtime) > 0;
-        any |= lab_server_run(c->server);
-        script_run(c->script);
-        if (!any)
-            return;
+    for (int rounds = 0; cluster_step(c); rounds++)
         if (rounds > 500)
             fail_msg("the controllers find no end");
-    }
 }
 
 void cluster_advance(struct cluster *c, int64_t ns)
@@ -419,7 +515,7 @@ void cluster_advance(struct cluster *c, int64_t ns)
 
 static const void *pinned(struct cluster *c, const struct api_type *type, struct lab_object *object)
 {
-    const struct api_object *decoded_object = decode(c, type, object, NULL);
+    const struct api_object *decoded_object = decode(type, lab_object_parse(c->arena, object, NULL), NULL);
 
     *kb_vec_push(NULL, &c->pins) = decoded_object;
     lab_object_unref(object);
@@ -428,7 +524,7 @@ static const void *pinned(struct cluster *c, const struct api_type *type, struct
 
 const void *cluster_get(struct cluster *c, const struct api_type *type, const char *name)
 {
-    const struct lab_ref ref = reference(c, resource_name(c->arena, type->resource), name);
+    const struct lab_ref ref = cluster_reference(c, resource_name(c->arena, type->resource), name);
     struct lab_object *object;
     struct kube_error error;
 
@@ -441,7 +537,7 @@ const void *cluster_get(struct cluster *c, const struct api_type *type, const ch
 
 struct cluster_list cluster_list(struct cluster *c, const struct api_type *type)
 {
-    const struct lab_ref ref = reference(c, resource_name(c->arena, type->resource), NULL);
+    const struct lab_ref ref = cluster_reference(c, resource_name(c->arena, type->resource), NULL);
     struct lab_object **objects;
     struct cluster_list list = {0};
     struct kube_error error;
@@ -455,16 +551,16 @@ struct cluster_list cluster_list(struct cluster *c, const struct api_type *type)
 }
 
 /* "pods", "pods/status": what follows the namespace, without the object's name. */
-static const char *resource_of(struct kb_arena *arena, const char *path)
+static const char *resource_of(struct cluster *c, const char *path)
 {
-    const char *rest = strstr(path, "/namespaces/" NAMESPACE "/");
+    const char *prefix = kb_arena_printf(c->arena, "/namespaces/%s/", c->namespace), *rest = strstr(path, prefix);
     const char *const *parts;
     size_t n;
 
     if (!rest)
         return path;
-    n = kb_split(arena, rest + strlen("/namespaces/" NAMESPACE "/"), '/', &parts);
-    return n > 2 ? kb_arena_printf(arena, "%s/%s", parts[0], parts[2]) : parts[0];
+    n = kb_split(c->arena, rest + strlen(prefix), '/', &parts);
+    return n > 2 ? kb_arena_printf(c->arena, "%s/%s", parts[0], parts[2]) : parts[0];
 }
 
 const char *cluster_writes(struct cluster *c)
@@ -473,7 +569,7 @@ const char *cluster_writes(struct cluster *c)
 
     for (; c->seen_requests < script_requests(c->script); c->seen_requests++) {
         const struct script_request *request = script_request(c->script, c->seen_requests);
-        const char *resource = resource_of(c->arena, request->path);
+        const char *resource = resource_of(c, request->path);
 
         if (kb_streq(request->method, "GET") || kb_streq(resource, "events"))
             continue;

@@ -10,24 +10,33 @@
  *     cluster_free(c);
  *
  * Caches are not watching: what the server has done is delivered to them by cluster_settle, in order; so a test may
- * hold events back or lose them (cluster_hold). Everything namespaced is in namespace "ns". Requests of controllers
- * meet faults by script_fail_request(cluster_script(c), ...); those of the test never do.
+ * hold events back or lose them (cluster_hold). Everything namespaced is in one namespace, "ns" unless said otherwise.
+ * Requests of controllers meet faults by script_fail_request(cluster_script(c), ...); those of the test never do.
  */
 #ifndef TEST_CLUSTER_H
 #define TEST_CLUSTER_H
 
+#include "lab/client.h"
 #include "support/scripted_transport.h"
 #include "virt/context.h"
 
 struct cluster;
 
 struct cluster *cluster_new(void); /* has a KubeVirt CR without configuration, two nodes, and namespace ns */
+struct cluster *cluster_new_in(const char *namespace_);
 void cluster_free(struct cluster *c);
 struct virt_context *cluster_context(struct cluster *c);
 struct script *cluster_script(struct cluster *c);
 struct kb_arena *cluster_arena(struct cluster *c); /* lives as long as the cluster */
+struct lab_client *cluster_lab(struct cluster *c); /* what the test does goes through it */
+/* Asked for each request before the lab is; false: the lab answers. What it finds wrong it tells by cluster_complain,
+ * as a test can't be ended while a request is served. */
+void cluster_intercept(struct cluster *c, script_server server, void *userdata);
+void cluster_complain(struct cluster *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- what the test does; a failure fails the test ---- */
+
+struct lab_ref cluster_reference(struct cluster *c, const char *resource, const char *name);
 
 /* `resource` as CRDs are named: "pods", "virtualmachines.kubevirt.io"; `json` needs no namespace. */
 void cluster_create(struct cluster *c, const char *resource, const char *json);
@@ -38,6 +47,9 @@ void cluster_delete(struct cluster *c, const char *resource, const char *name); 
 
 /* ---- running ---- */
 
+/* One round: events are delivered, controllers run. False: nothing happened. Fails the test after a complaint, and
+ * after a request that no server would take (400, 405, 415, 422 but for a JSON patch whose test failed). */
+bool cluster_step(struct cluster *c);
 /* Delivers events and runs controllers until nothing happens any more. Time stands still. */
 void cluster_settle(struct cluster *c);
 /* The same again and again while the time goes on by `ns`: what was to come later comes. */
