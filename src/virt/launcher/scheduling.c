@@ -5,6 +5,7 @@
 #include "virt/launcher/launcher_internal.h"
 #include "virt/launcher/words.h"
 #include "virt/names.h"
+#include "virt/topology.h"
 #include <ctype.h>
 
 #define LABEL_ARCHITECTURE   "kubernetes.io/arch"
@@ -98,24 +99,12 @@ static void need_machine_type(struct launcher *l, struct api_string_map *selecto
 }
 
 /* The guest counts on one frequency wherever it runs. */
-static bool has_fixed_tsc(const struct kv_vmi *vmi)
-{
-    const struct kv_features *features = vmi->spec.domain.features;
-    const struct kv_feature_hyperv *hyperv = features ? features->hyperv : NULL;
-
-    if (vmi->spec.domain.cpu)
-        api_list_foreach (feature, &vmi->spec.domain.cpu->features)
-            if (kb_streq(feature->name, "invtsc") &&
-                (kb_streq(feature->policy, "require") || kb_streq(feature->policy, "force")))
-                return true;
-    return hyperv && hyperv->reenlightenment && is_on(hyperv->reenlightenment->enabled);
-}
-
 static void need_tsc(struct launcher *l, struct api_string_map *selector)
 {
     const struct kv_topology_hints *hints = l->vmi->status.topology_hints;
 
-    if (!hints || !hints->tsc_frequency || *hints->tsc_frequency <= 0 || !has_fixed_tsc(l->vmi))
+    if (!hints || !hints->tsc_frequency || *hints->tsc_frequency <= 0 ||
+        virt_tsc_requirement(l->vmi) == VIRT_TSC_NOT_REQUIRED)
         return;
     need(l, selector, LABEL_TSC_FREQUENCY, kb_arena_printf(l->arena, "%lld", (long long)*hints->tsc_frequency));
 }

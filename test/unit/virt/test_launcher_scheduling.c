@@ -54,14 +54,14 @@ static void labels_that_the_node_must_have(void **state)
         {NULL, "{'spec':{'domain':{'machine':{'type':'q35'}}},'status':{'machine':{'type':'pc-q35-9'}}}",
          "machine-type.node.kubevirt.io/pc-q35-9"},
         {NULL,
-         "{'spec':{'domain':{'features':{'hyperv':{'reenlightenment':{'enabled':true}}}}},"
+         "{'spec':{'architecture':'amd64','domain':{'features':{'hyperv':{'reenlightenment':{'enabled':true}}}}},"
          "'status':{'topologyHints':{'tscFrequency':2400000000}}}",
-         "scheduling.node.kubevirt.io/tsc-frequency-2400000000"},
+         "kubernetes.io/arch=amd64 scheduling.node.kubevirt.io/tsc-frequency-2400000000"},
         {NULL, "{'spec':{'domain':{}},'status':{'topologyHints':{'tscFrequency':2400000000}}}", ""},
         {NULL,
-         "{'spec':{'domain':{'cpu':{'features':[{'name':'invtsc','policy':'force'}]}}},"
+         "{'spec':{'architecture':'amd64','domain':{'cpu':{'features':[{'name':'invtsc','policy':'force'}]}}},"
          "'status':{'topologyHints':{'tscFrequency':0}}}",
-         ""},
+         "kubernetes.io/arch=amd64"},
         {NULL, "{'spec':{'domain':{'launchSecurity':{'sev':{'policy':{'encryptedState':true}}}}}}",
          "kubevirt.io/sev kubevirt.io/sev-es"},
         {NULL, "{'spec':{'domain':{'launchSecurity':{'snp':{}}}}}", "kubevirt.io/sev kubevirt.io/sev-snp"},
