@@ -80,40 +80,6 @@ static const void *look_up(void *userdata, const struct api_type *type, const ch
     return render_find(world, type, type->resource->namespaced ? namespace_ : "", name);
 }
 
-struct matcher {
-    const char *path, *name, *inferred_from;
-};
-
-static int check_matcher(const struct render_object *object, const char *prefix, const struct matcher *matcher,
-                         struct kube_error *reterr)
-{
-    char path[128];
-
-    snprintf(path, sizeof(path), "%s%s", prefix, matcher->path);
-    if (kb_empty(matcher->name) && !kb_empty(matcher->inferred_from))
-        return render_fail(reterr, object, path, "inferFromVolume takes a cluster: expected a name");
-    if (kb_empty(matcher->name))
-        return render_fail(reterr, object, path, "expected a name");
-    return 0;
-}
-
-/* The field that an instance type or preference comes from. */
-static int check_matchers(const struct render_object *object, const char *prefix, const struct kv_vm *vm,
-                          struct kube_error *reterr)
-{
-    if (vm->spec.instancetype && check_matcher(object, prefix,
-                                               &(struct matcher){"spec.instancetype", vm->spec.instancetype->name,
-                                                                 vm->spec.instancetype->infer_from_volume},
-                                               reterr) < 0)
-        return -1;
-    if (vm->spec.preference && check_matcher(object, prefix,
-                                             &(struct matcher){"spec.preference", vm->spec.preference->name,
-                                                               vm->spec.preference->infer_from_volume},
-                                             reterr) < 0)
-        return -1;
-    return 0;
-}
-
 static int check_found(const struct render_world *world, const struct render_object *object, const char *prefix,
                        const struct virt_instancetype_lookups *lookups, const struct kv_vm *vm,
                        struct kube_error *reterr)
@@ -142,7 +108,8 @@ static int add_vm(struct render_world *world, const struct render_object *object
 
     if (!vm->spec.template)
         return render_fail(reterr, object, path, "expected the spec of a VirtualMachineInstance");
-    if (check_matchers(object, prefix, vm, reterr) < 0 || check_found(world, object, prefix, &lookups, vm, reterr) < 0)
+    if (render_infer(world, object, prefix, vm, reterr) < 0 ||
+        check_found(world, object, prefix, &lookups, vm, reterr) < 0)
         return -1;
     vmi = virt_vm_make_vmi(world->arena, vm, vm->metadata.generation);
     if (virt_vm_attach_automatically(world->arena, &lookups, vm, vmi, &error) < 0 ||

@@ -80,7 +80,7 @@ const struct core_pvc *render_find_claim(const struct render_world *world, const
 /* Of a VMI with persistent state: the claim's name, given or as it would be called. */
 const char *render_state_claim(const struct render_world *world, const struct kv_vmi *vmi);
 
-/* ---- instances: render_instances.c, render_pool.c ---- */
+/* ---- instances: render_instances.c, render_pool.c, render_infer.c ---- */
 
 struct render_instance {
     const struct render_object *object; /* the manifest that it comes from */
@@ -97,6 +97,11 @@ int render_add_instances(struct render_world *world, const struct render_object 
                          struct render_instances *instances, struct kube_error *reterr);
 /* The VM number `index` of a pool. */
 struct kv_vm *render_pool_vm(struct kb_arena *arena, const struct render_object *pool, int index);
+
+/* Finds out what the VM leaves to its volumes to say: instance type, preference, architecture. `prefix`: of the VM's
+ * own members in the manifest. The error names the field. */
+int render_infer(const struct render_world *world, const struct render_object *object, const char *prefix,
+                 struct kv_vm *vm, struct kube_error *reterr);
 
 /* ---- references: render_check.c ---- */
 

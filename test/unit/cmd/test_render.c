@@ -324,6 +324,42 @@ static void instance_types_and_preferences_are_applied(void **state)
     assert_contains(run->out, "machine-type.node.kubevirt.io/pc-q35-7: \"true\"");
 }
 
+static void volumes_may_say_which_instance_type_and_architecture(void **state)
+{
+    static const char cluster[] =
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\nmetadata: {name: own}\n"
+        "spec: {cpu: {guest: 1}, memory: {guest: 3Gi}}\n---\n"
+        "apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataSource\nmetadata: {name: fedora, namespace: images, labels: "
+        "{template.kubevirt.io/architecture: arm64}}\nspec: {source: {pvc: {name: golden, namespace: images}}}\n---\n"
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: golden, namespace: images, labels: "
+        "{instancetype.kubevirt.io/default-instancetype: own, "
+        "instancetype.kubevirt.io/default-instancetype-kind: virtualmachineinstancetype}}\n";
+    static const char vm[] =
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec:\n  runStrategy: Always\n"
+        "  instancetype: {inferFromVolume: %s}\n  dataVolumeTemplates: [{metadata: {name: disk}, spec: {sourceRef: "
+        "{kind: "
+        "DataSource, name: fedora, namespace: images}, pvc: {volumeMode: Block}}}]\n"
+        "  template: {spec: {volumes: [{name: a, dataVolume: {name: disk}}, {name: b, emptyDisk: {capacity: 1Gi}}], "
+        "domain: {devices: {}}}}\n";
+    struct run *run = *state;
+
+    put(run, "with", cluster);
+    put(run, "vm", kb_arena_printf(run->arena, vm, "a"));
+    render(run, "-f @vm");
+    assert_int_equal(run->status, 1);
+    assert_contains(run->err, "spec.instancetype: inferFromVolume a: needs DataSource images/fedora\n");
+    render(run, "-f @vm --with @with");
+    assert_string_equal(run->err, "");
+    assert_contains(run->out, "kubevirt.io/instancetype-name: own");
+    assert_contains(run->out, "kubernetes.io/arch: arm64");
+    put(run, "vm", kb_arena_printf(run->arena, vm, "b"));
+    render(run, "-f @vm --with @with");
+    assert_contains(run->err, "spec.instancetype: inferFromVolume b: the volume's source has no labels\n");
+    put(run, "vm", kb_arena_printf(run->arena, vm, "b, inferFromVolumeFailurePolicy: Ignore"));
+    render(run, "-f @vm --with @with");
+    assert_int_equal(run->status, 0);
+}
+
 /* ---- output ---- */
 
 static void the_same_input_gives_the_same_pod(void **state)
@@ -432,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_that_is_missing_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(storage_classes_tell_what_a_data_volume_leaves_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(instance_types_and_preferences_are_applied, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(volumes_may_say_which_instance_type_and_architecture, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_same_input_gives_the_same_pod, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_pods_are_documents_or_a_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sum_of_a_resource_is_explained, set_up, tear_down),
