@@ -176,8 +176,9 @@ static void pod_claims(const void *object, struct kube_index_sink *sink)
 static const struct kube_index pod_indexes[] = {
     {VIRT_INDEX_CREATED_BY, pod_created_by},
     {VIRT_INDEX_OWNER, controller_owner},
+    {VIRT_INDEX_CLAIM, pod_claims},
 };
-static const struct kube_index all_pod_indexes[] = {
+static const struct kube_index other_pod_indexes[] = {
     {VIRT_INDEX_CLAIM, pod_claims},
     {VIRT_INDEX_OWNER, controller_owner},
 };
@@ -399,9 +400,9 @@ static const char *const crd_paths[] = {"spec.group", "spec.names", "spec.versio
 static const struct api_projection crd_projection = {crd_paths, KB_ARRAY_LEN(crd_paths)};
 
 /* Who owns a Pod, whether it runs, and which claims it holds. */
-static const char *const all_pod_paths[] = {"spec.nodeName", "spec.volumes.name", "spec.volumes.persistentVolumeClaim",
-                                            "status.phase"};
-static const struct api_projection all_pod_projection = {all_pod_paths, KB_ARRAY_LEN(all_pod_paths)};
+static const char *const other_pod_paths[] = {"spec.nodeName", "spec.volumes.name",
+                                              "spec.volumes.persistentVolumeClaim", "status.phase"};
+static const struct api_projection other_pod_projection = {other_pod_paths, KB_ARRAY_LEN(other_pod_paths)};
 
 /* Without the list of images, the larger part of a Node. */
 static const char *const node_paths[] = {
@@ -424,7 +425,8 @@ static const struct row {
     [VIRT_POOL] = {{"vmpool", &pool_vm_pool_type}},
     [VIRT_MIGRATION] = {{"vmim", &kv_vmim_type, INDEXES(migration_indexes)}},
     [VIRT_POD] = {{"kubevirt-pod", &core_pod_type, .label_selector = VIRT_LABEL_APP, INDEXES(pod_indexes)}},
-    [VIRT_ALL_POD] = {{"pod", &core_pod_type, .projection = &all_pod_projection, INDEXES(all_pod_indexes)}},
+    [VIRT_OTHER_POD] = {{"pod", &core_pod_type, .label_selector = "!" VIRT_LABEL_APP,
+                         .projection = &other_pod_projection, INDEXES(other_pod_indexes)}},
     [VIRT_NODE] = {{"node", &core_node_type, .projection = &node_projection}},
     [VIRT_NAMESPACE] = {{"namespace", &core_namespace_type}},
     [VIRT_PVC] = {{"pvc", &core_pvc_type, INDEXES(pvc_indexes)}},

@@ -16,9 +16,9 @@ enum virt_informer {
     VIRT_VMIRS,
     VIRT_POOL,
     VIRT_MIGRATION,
-    VIRT_POD,     /* Pods with label kubevirt.io: launcher, hotplug, exporter Pods */
-    VIRT_ALL_POD, /* every Pod of the cluster, projected to what drains and exports ask */
-    VIRT_NODE,    /* projected: without images and volumes of status; write with kube_patch */
+    VIRT_POD,       /* Pods with label kubevirt.io: launcher, hotplug, exporter Pods */
+    VIRT_OTHER_POD, /* Pods without it, projected to what drains and exports ask; who asks for all looks in both */
+    VIRT_NODE,      /* projected: without images and volumes of status; write with kube_patch */
     VIRT_NAMESPACE,
     VIRT_PVC,
     VIRT_PDB,

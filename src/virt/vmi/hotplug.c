@@ -177,7 +177,7 @@ static int trigger_population(struct vmi_pass *p, const struct kv_volume *volume
 static bool is_leaving_elsewhere(struct vmi_pass *p, const char *claim)
 {
     const char *key = kb_arena_printf(p->arena, "%s/%s", p->vmi->metadata.namespace, claim);
-    const struct kube_items holders = kube_lookup_index(p->request, VIRT_ALL_POD, VIRT_INDEX_CLAIM, key);
+    const struct kube_items holders = kube_lookup_index(p->request, VIRT_POD, VIRT_INDEX_CLAIM, key);
 
     for (size_t i = 0; i < holders.n; i++) {
         const struct core_pod *holder = holders.items[i];

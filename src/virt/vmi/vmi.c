@@ -286,7 +286,7 @@ static const struct kube_watch watches[] = {
     {VIRT_PVC, map_claim},        {VIRT_VM, map_vm},   {VIRT_KUBEVIRT, map_kubevirt},
 };
 static const int needs[] = {VIRT_MIGRATION,       VIRT_STORAGE_CLASS, VIRT_NODE,           VIRT_NAMESPACE, VIRT_CDI,
-                            VIRT_STORAGE_PROFILE, VIRT_CDI_CONFIG,    VIRT_RESOURCE_QUOTA, VIRT_ALL_POD};
+                            VIRT_STORAGE_PROFILE, VIRT_CDI_CONFIG,    VIRT_RESOURCE_QUOTA};
 
 static const struct kube_controller definition = {
     .name = "vmi",

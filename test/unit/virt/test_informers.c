@@ -2,6 +2,7 @@
 #include "api/codec.h"
 #include "api/types/core.h"
 #include "base/strings.h"
+#include "kube/selector.h"
 #include "kube/store.h"
 #include "virt/informers.h"
 #include <setjmp.h>
@@ -126,10 +127,10 @@ static void indexes_find_by_value(void **state)
 
 static void pods_of_others_are_kept_without_containers(void **state)
 {
-    const struct api_object *object =
-        object_of(&specs[VIRT_ALL_POD], "{" META "},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\"}],"
-                                        "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]"
-                                        "},\"status\":{\"phase\":\"Running\"}}");
+    const struct api_object *object = object_of(
+        &specs[VIRT_OTHER_POD], "{" META "},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\"}],"
+                                "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]"
+                                "},\"status\":{\"phase\":\"Running\"}}");
     const struct core_pod *pod = api_object_data(object);
 
     (void)state;
@@ -139,6 +140,22 @@ static void pods_of_others_are_kept_without_containers(void **state)
     assert_string_equal(pod->spec.volumes.items[0].persistent_volume_claim->claim_name, "c");
     assert_string_equal(pod->status.phase, "Running");
     api_object_unref(object);
+}
+
+static void a_pod_is_kept_once(void **state)
+{
+    const char *pods[] = {"{" META ",\"labels\":{\"kubevirt.io\":\"virt-launcher\"}}}",
+                          "{" META ",\"labels\":{\"app\":\"web\"}}}", "{" META "}}"};
+
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(pods); i++) {
+        const struct api_object *object = object_of(&specs[VIRT_POD], pods[i]);
+        const struct core_pod *pod = api_object_data(object);
+
+        assert_int_equal(kube_selector_matches(specs[VIRT_POD].label_selector, &pod->metadata.labels), i == 0);
+        assert_int_equal(kube_selector_matches(specs[VIRT_OTHER_POD].label_selector, &pod->metadata.labels), i != 0);
+        api_object_unref(object);
+    }
 }
 
 static int set_up(void **state)
@@ -163,6 +180,7 @@ int main(void)
         cmocka_unit_test(only_what_the_installation_owns_is_read_from_its_namespace),
         cmocka_unit_test(indexes_find_by_value),
         cmocka_unit_test(pods_of_others_are_kept_without_containers),
+        cmocka_unit_test(a_pod_is_kept_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
