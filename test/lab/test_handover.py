@@ -20,8 +20,9 @@ FAST = ("--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", 
 
 
 def vm(name):
-    return {"metadata": {"name": name, "namespace": "default"}, "spec": {"runStrategy": "Always", "template": {"spec": {
-        "domain": {"devices": {}, "resources": {"requests": {"memory": "64Mi"}}}}}}}
+    template = {"spec": {"domain": {"devices": {}, "resources": {"requests": {"memory": "64Mi"}}}}}
+    return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"runStrategy": "Always", "template": template}}
 
 
 class Pods:
