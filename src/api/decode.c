@@ -378,23 +378,39 @@ int api_decode(struct kb_arena *arena, const struct api_type *type, const char *
     return r;
 }
 
+/* Without paths below metadata all of it is kept; with some, those and what identifies the object. */
+static int widen(const struct api_projection *projection, struct keep *ret, struct kube_error *reterr)
+{
+    static const char *const always[] = {"kind", "apiVersion"};
+    static const char *const identity[] = {"metadata.name", "metadata.namespace", "metadata.uid",
+                                           "metadata.resourceVersion", "metadata.deletionTimestamp"};
+    bool whole = true;
+
+    if (projection->n_paths + KB_ARRAY_LEN(always) + KB_ARRAY_LEN(identity) > MAX_PROJECTION)
+        return kube_error_set(reterr, KUBE_ERROR_INTERNAL, "a projection has %zu paths", projection->n_paths);
+    for (size_t i = 0; i < KB_ARRAY_LEN(always); i++)
+        ret->paths[ret->n++] = always[i];
+    for (size_t i = 0; i < projection->n_paths; i++) {
+        ret->paths[ret->n++] = projection->paths[i];
+        whole &= !kb_starts_with(projection->paths[i], "metadata.");
+    }
+    if (whole)
+        ret->paths[ret->n++] = "metadata";
+    for (size_t i = 0; !whole && i < KB_ARRAY_LEN(identity); i++)
+        ret->paths[ret->n++] = identity[i];
+    return 0;
+}
+
 int api_decode_shared(const struct api_type *type, yyjson_val *value, const struct api_projection *projection,
                       const struct api_object **ret, struct kube_error *reterr)
 {
-    static const char *const always[] = {"kind", "apiVersion", "metadata"};
     const bool projected = projection && projection->paths;
     kb_cleanup_arena struct kb_arena *arena = NULL;
     struct keep keep = {0};
     void *data;
 
-    if (projected) {
-        if (projection->n_paths + KB_ARRAY_LEN(always) > MAX_PROJECTION)
-            return kube_error_set(reterr, KUBE_ERROR_INTERNAL, "a projection has %zu paths", projection->n_paths);
-        for (size_t i = 0; i < KB_ARRAY_LEN(always); i++)
-            keep.paths[keep.n++] = always[i];
-        for (size_t i = 0; i < projection->n_paths; i++)
-            keep.paths[keep.n++] = projection->paths[i];
-    }
+    if (projected && widen(projection, &keep, reterr) < 0)
+        return -1;
     arena = kb_arena_new_sized(16 << 10);
     if (decode(arena, true, projected ? &keep : NULL, type, value, &data, reterr) < 0)
         return -1;

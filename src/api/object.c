@@ -24,8 +24,9 @@
 
 struct api_object {
     const struct api_type *type;
-    uint32_t size : 31; /* of the whole block */
+    uint32_t size : 30; /* of the whole block */
     uint32_t projected : 1;
+    uint32_t in_form : 1;
     atomic_uint references;
     uint64_t data[];
 };
@@ -261,6 +262,16 @@ size_t api_object_bytes(const struct api_object *object)
 bool api_object_is_projected(const struct api_object *object)
 {
     return object->projected;
+}
+
+bool api_object_is_in_form(const struct api_object *object)
+{
+    return object->in_form;
+}
+
+void api_object_note_form(const struct api_object *object)
+{
+    ((struct api_object *)(uintptr_t)object)->in_form = true;
 }
 
 const struct api_object *api_object_of(const void *data)

@@ -190,6 +190,9 @@ const void *api_object_data(const struct api_object *object);
 const struct api_type *api_object_type(const struct api_object *object);
 size_t api_object_bytes(const struct api_object *object); /* memory of the block, interned strings not counted */
 bool api_object_is_projected(const struct api_object *object);
+/* What the decoder's user noted with api_object_note_form: the object's spec is as this codec would write it. */
+bool api_object_is_in_form(const struct api_object *object);
+void api_object_note_form(const struct api_object *object); /* before it is shared */
 /* The object whose data this is. Only for pointers that came from api_object_data. */
 const struct api_object *api_object_of(const void *data);
 

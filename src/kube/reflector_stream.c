@@ -54,6 +54,8 @@ static void put(struct kube_informer *informer, yyjson_val *value)
         tell_unreadable(informer, metadata, &error);
         return;
     }
+    if (informer->spec->note_form && api_is_in_form(informer->spec->type, api_object_data(object), value, "spec"))
+        api_object_note_form(object);
     kube_store_apply(informer->store, object);
     api_object_unref(object);
 }

@@ -400,9 +400,21 @@ static const char *const crd_paths[] = {"spec.group", "spec.names", "spec.versio
 static const struct api_projection crd_projection = {crd_paths, KB_ARRAY_LEN(crd_paths)};
 
 /* Who owns a Pod, whether it runs, and which claims it holds. */
-static const char *const other_pod_paths[] = {"spec.nodeName", "spec.volumes.name",
-                                              "spec.volumes.persistentVolumeClaim", "status.phase"};
+static const char *const other_pod_paths[] = {
+    "metadata.labels",   "metadata.ownerReferences",           "spec.nodeName",
+    "spec.volumes.name", "spec.volumes.persistentVolumeClaim", "status.phase"};
 static const struct api_projection other_pod_projection = {other_pod_paths, KB_ARRAY_LEN(other_pod_paths)};
+
+/* What is read of launchers and hotplug Pods once they are made: not how their containers are started. */
+static const char *const pod_paths[] = {"metadata",
+                                        "spec.nodeName",
+                                        "spec.volumes",
+                                        "spec.tolerations",
+                                        "spec.containers.name",
+                                        "spec.containers.image",
+                                        "spec.containers.resources",
+                                        "status"};
+static const struct api_projection pod_projection = {pod_paths, KB_ARRAY_LEN(pod_paths)};
 
 /* Without the list of images, the larger part of a Node. */
 static const char *const node_paths[] = {
@@ -420,11 +432,12 @@ static const struct row {
     [VIRT_CRD] = {{"crd", &apiext_custom_resource_definition_type, .projection = &crd_projection}},
     [VIRT_KUBEVIRT] = {{"kubevirt", &kv_kube_virt_type}},
     [VIRT_VMI] = {{"vmi", &kv_vmi_type, INDEXES(vmi_indexes)}},
-    [VIRT_VM] = {{"vm", &kv_vm_type, INDEXES(vm_indexes)}},
+    [VIRT_VM] = {{"vm", &kv_vm_type, INDEXES(vm_indexes), .note_form = true}},
     [VIRT_VMIRS] = {{"vmirs", &kv_vmirs_type}},
     [VIRT_POOL] = {{"vmpool", &pool_vm_pool_type}},
     [VIRT_MIGRATION] = {{"vmim", &kv_vmim_type, INDEXES(migration_indexes)}},
-    [VIRT_POD] = {{"kubevirt-pod", &core_pod_type, .label_selector = VIRT_LABEL_APP, INDEXES(pod_indexes)}},
+    [VIRT_POD] = {{"kubevirt-pod", &core_pod_type, .label_selector = VIRT_LABEL_APP, .projection = &pod_projection,
+                   INDEXES(pod_indexes)}},
     [VIRT_OTHER_POD] = {{"pod", &core_pod_type, .label_selector = "!" VIRT_LABEL_APP,
                          .projection = &other_pod_projection, INDEXES(other_pod_indexes)}},
     [VIRT_NODE] = {{"node", &core_node_type, .projection = &node_projection}},

@@ -8,7 +8,7 @@
  *          templates, ControllerRevisions; events on the VM
  * rules    the reference's pkg/virt-controller/watch/vm/vm.go; facts: events-conditions-core.md section 2
  *
- * The first pass over a VM only writes it (welcome). Every other one:
+ * The first pass over a VM may only write it (welcome). Every other one:
  *
  *     adopt -> deletion or finalizer -> generations -> instance type -> DataVolumes -> run strategy (start, stop)
  *           -> restart required? -> networks, firmware UUID, volumes, metadata, live updates
@@ -78,19 +78,33 @@ static void add_finalizer(struct vm_pass *pass)
         api_strings_add(pass->arena, &meta->finalizers, VIRT_FINALIZER_VM);
 }
 
-/*
- * The first write of a VM puts it whole, as the reference does: users' manifests get the form that later comparisons
- * expect, and the generation that names are made of. It is all that this pass does; it brings the key back.
- */
-static int welcome(struct vm_pass *pass, struct kube_error *reterr)
+static void stamp(struct vm_pass *pass)
 {
     struct api_string_map *annotations = &pass->vm->metadata.annotations;
     api_map_set(pass->arena, annotations, VIRT_ANNOTATION_LATEST_API, VIRT_API_VERSION);
     api_map_set(pass->arena, annotations, VIRT_ANNOTATION_STORAGE_API, VIRT_API_VERSION);
     add_finalizer(pass);
+}
+
+/*
+ * Whether the first write of a VM must come before anything else: it puts the VM whole, as the reference does, and
+ * where that changes the spec it makes the generation that the names of revisions end in. A plain VM that has its form
+ * already is written at the end of its first pass, in one with everything else.
+ */
+static bool needs_welcome(const struct vm_pass *pass)
+{
+    const struct kv_vm *vm = pass->stored;
+    const char *error;
+    return !api_object_is_in_form(api_object_of(vm)) || api_is_being_deleted(&vm->metadata) || vm->spec.instancetype ||
+           vm->spec.preference || vm->spec.data_volume_templates.n || !vm_run_strategy(vm, &error) ||
+           kube_lookup(pass->req, VIRT_VMI, vm->metadata.namespace, vm->metadata.name);
+}
+
+static int welcome(struct vm_pass *pass, struct kube_error *reterr)
+{
     if (kube_replace(pass->req, &kv_vm_type, pass->stored, pass->vm, NULL, reterr) < 0)
         return kube_error_wrap(reterr, "writing the VirtualMachine for the first time");
-    return KUBE_DONE;
+    return KUBE_DONE; /* the write brings the key back */
 }
 
 /* The VMI of the VM's name: owned, adopted when nobody owns it, and otherwise none of ours. */
@@ -294,8 +308,11 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         .stored = stored,
         .vm = KUBE_EDIT(req, kv_vm, stored),
     };
-    if (!is_stamped(stored))
-        return welcome(&pass, reterr);
+    if (!is_stamped(stored)) {
+        stamp(&pass);
+        if (needs_welcome(&pass))
+            return welcome(&pass, reterr);
+    }
     if (claim_vmi(&pass, reterr) < 0)
         return -1;
     if (vm_adopt_data_volumes(&pass, reterr) < 0)
