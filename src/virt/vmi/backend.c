@@ -79,8 +79,9 @@ int vmi_ensure_backend_storage(struct vmi_pass *p, const char **ret_claim)
     *ret_claim = "";
     if (!virt_vmi_needs_backend_storage(p->vmi))
         return delete_claim(p, pvc);
-    if (!pvc && create_claim(p, &pvc) < 0)
-        return -1;
+    if (!pvc) /* one that was just made is looked at by the next pass, whatever its class: till then the VMI is Pending
+               */
+        return create_claim(p, &pvc) < 0 ? -1 : vmi_fail(p, VMI_BACKEND_NOT_READY, "PVC pending");
     label_claim(p, pvc);
     ready = virt_backend_claim_ready(p->request, pvc->metadata.namespace, pvc->metadata.name, &error);
     if (ready < 0)
