@@ -49,6 +49,8 @@ struct lane {
     CURLM *multi;
     int64_t call_at;     /* when libcurl wants to be called; INT64_MAX: not */
     int64_t received_at; /* when something last arrived */
+    uint64_t pieces;     /* that arrived */
+    bool cut;            /* the last one did not end a line, or filled its buffer: more may be there already */
     size_t live;         /* exchanges */
     int64_t close_at;    /* without exchanges; INT64_MAX: there is nothing to close */
     struct kube_handle *pool;
@@ -381,6 +383,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *userdata)
     struct kube_exchange *x = userdata;
     (void)size;
     touch(x);
+    x->lane->pieces++;
+    x->lane->cut = n > 0 && (bytes[n - 1] != '\n' || (long)n >= buffer_sizes[x->lane->index]);
     if (atomic_load(&x->cancelled))
         return CURL_WRITEFUNC_ERROR;
     if (x->held) {
@@ -612,6 +616,24 @@ static int64_t check_exchanges(struct transport *t)
     return next;
 }
 
+/*
+ * What libcurl has read from the socket beyond a stream's buffer stays inside until something makes it look again, and
+ * no timer does: a watch event could lie there until the next one comes. So streams are run until nothing more comes.
+ */
+static void drain(struct lane *lane)
+{
+    int running;
+    uint64_t before;
+    if (lane->index != LANE_STREAMS)
+        return;
+    while (lane->cut) {
+        before = lane->pieces;
+        curl_multi_perform(lane->multi, &running);
+        if (lane->pieces == before)
+            return;
+    }
+}
+
 static void drive_lanes(struct transport *t)
 {
     int running;
@@ -624,6 +646,7 @@ static void drive_lanes(struct transport *t)
         if (lane->call_at <= now(t)) {
             lane->call_at = INT64_MAX;
             curl_multi_socket_action(lane->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+            drain(lane);
         }
         complete_all(lane);
     }
@@ -668,6 +691,7 @@ static void handle_event(struct transport *t, const struct epoll_event *event)
     if (event->events & (EPOLLERR | EPOLLHUP))
         mask |= CURL_CSELECT_ERR;
     curl_multi_socket_action(t->lanes[index].multi, (int)(uint32_t)event->data.u64, mask, &running);
+    drain(&t->lanes[index]);
 }
 
 static bool is_stopping(struct transport *t)
