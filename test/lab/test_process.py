@@ -14,6 +14,7 @@ import urllib.request
 
 from controller import TIMEOUT_S, Controller, configure, free_port, install_kubevirt, make_certificate
 from lab import Lab
+from test_handover import vm
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -189,6 +190,41 @@ def it_ends_while_it_waits_for_the_api_server(program, root):
         controller.await_log("informer crd: ")
 
 
+def no_secret_is_ever_told(virt_lab, program):
+    """At the highest verbosity, with a token that is accepted and with one that is refused: log, page and end points."""
+    token, key, password = "token-hunter2", "key-hunter2", "password-hunter2"
+    with Lab(virt_lab, "--require-token", "--token", token + "=replica,system:masters") as lab:
+        install_kubevirt(lab)
+        kubeconfig = pathlib.Path(lab.kubeconfig).read_text()
+        assert "admin-token" in kubeconfig
+        lab.kubeconfig = str(lab.root / "accepted")
+        pathlib.Path(lab.kubeconfig).write_text(kubeconfig.replace("admin-token", token))
+        secret = base64.b64encode(key.encode()).decode()
+        lab.request("POST", "/api/v1/namespaces/kubevirt/secrets", {"metadata": {"name": "tls"}, "data": {"tls.key": secret}})
+        machine = vm("secretive")
+        machine["spec"]["template"]["spec"]["volumes"] = [{"name": "c", "cloudInitNoCloud": {"userData": password}}]
+        machine["spec"]["template"]["spec"]["domain"]["devices"] = {"disks": [{"name": "c", "disk": {"bus": "virtio"}}]}
+        debug_port = free_port()
+        with Controller(program, lab, "accepted-replica", "-v", "9", "--debug-port", str(debug_port)) as controller:
+            controller.await_log("Started leading")
+            configure(lab, {"developerConfiguration": {"clusterProfiler": True, "logVerbosity": {"virtController": 9}}})
+            status, answer = lab.request("POST", "/apis/kubevirt.io/v1/namespaces/default/virtualmachines", machine)
+            assert status == 201, answer
+            for event in lab.watch("/api/v1/namespaces/default/pods?watch=true"):
+                if event["type"] == "ADDED":
+                    break
+            told = [controller.get(path)[1] for path in ("/healthz", "/metrics", "/dump-profiler")]
+            with urllib.request.urlopen(f"http://127.0.0.1:{debug_port}/debug/vm?name=default/secretive", timeout=TIMEOUT_S) as page:
+                told.append(page.read().decode())
+        lab.kubeconfig = str(lab.root / "refused")
+        pathlib.Path(lab.kubeconfig).write_text(kubeconfig.replace("admin-token", token + "-wrong"))
+        with Controller(program, lab, "refused-replica", "-v", "9") as refused:
+            refused.await_log("informer crd: ")
+        told += [json.dumps(line) for line in controller.lines + refused.lines]
+        for text in told:
+            assert not any(word in text for word in ("hunter2", secret)), text
+
+
 def main(virt_lab, program):
     with Lab(virt_lab, "--no-sim", "all") as lab:
         install_kubevirt(lab)
@@ -207,6 +243,7 @@ def main(virt_lab, program):
                 test(lab, controller)
     with tempfile.TemporaryDirectory() as directory:
         it_ends_while_it_waits_for_the_api_server(program, pathlib.Path(directory))
+    no_secret_is_ever_told(virt_lab, program)
 
 
 if __name__ == "__main__":
