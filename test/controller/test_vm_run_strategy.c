@@ -221,6 +221,33 @@ static void a_vm_with_two_strategies_does_nothing(void **state)
     assert_string_equal(vm_text(w, "/status/volumeSnapshotStatuses/0/name"), "root");
 }
 
+/* KubeVirt's CRD refuses such VMs, but it is not always there. */
+static void a_vm_without_template_is_left_alone_and_can_go(void **state)
+{
+    struct world *w = *state;
+    vm_create_object(w, VMS, "{'metadata':{'name':'vm'},'spec':{'runStrategy':'Always'}}");
+    world_settle(w);
+    assert_false(world_exists(w, VMIS, "vm"));
+    world_delete(w, VMS, "vm");
+    world_settle(w);
+    assert_false(world_exists(w, VMS, "vm"));
+}
+
+static void a_vm_that_loses_its_template_takes_its_vmi_along(void **state)
+{
+    struct world *w = *state;
+    vm_create(w, STRATEGY("Always"), TEMPLATE);
+    vm_run(w);
+    vm_patch(w, "{'template':null}");
+    assert_true(world_exists(w, VMIS, "vm"));
+    world_delete(w, VMS, "vm");
+    world_settle(w);
+    assert_string_not_equal(vmi_text(w, "/metadata/deletionTimestamp"), "");
+    world_patch(w, VMIS, "vm", vm_json(w, "{'metadata':{'finalizers':null}}"));
+    world_settle(w);
+    assert_false(world_exists(w, VMS, "vm"));
+}
+
 static void a_deleted_vm_takes_its_vmi_along(void **state)
 {
     struct world *w = *state;
@@ -331,6 +358,8 @@ int main(void)
         VM_TEST(a_receiver_waits_and_becomes_what_it_was),
         VM_TEST(a_receiver_does_not_take_a_running_vmi),
         VM_TEST(a_vm_with_two_strategies_does_nothing),
+        VM_TEST(a_vm_without_template_is_left_alone_and_can_go),
+        VM_TEST(a_vm_that_loses_its_template_takes_its_vmi_along),
         VM_TEST(a_deleted_vm_takes_its_vmi_along),
         VM_TEST(an_orphan_vmi_is_adopted),
         VM_TEST(a_binding_that_is_gone_is_told_of),

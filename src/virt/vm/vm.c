@@ -253,6 +253,17 @@ static int sync(struct vm_pass *pass, struct kube_error *reterr)
     return vm_expectations_met(pass) ? sync_rest(pass, reterr) : VM_NEXT;
 }
 
+/* KubeVirt's CRD and its webhook refuse a VM without a template. One that was stored all the same is left alone, and
+ * can go; its status, which is made from the template, stays as it is. */
+static int sync_without_template(struct vm_pass *pass, struct kube_error *reterr)
+{
+    if (!api_is_being_deleted(&pass->vm->metadata))
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "spec.template: expected the template of the VMI");
+    int status = vm_expectations_met(pass) ? delete_vm(pass, reterr) : VM_END;
+    pass->untold = true;
+    return status;
+}
+
 /* A VM that the API server refuses is told of in its status; what was to be changed is forgotten. A conflict is none:
  * the next pass has the newer VM. */
 static int write_spec_or_tell(struct vm_pass *pass, struct kube_error *reterr)
@@ -315,6 +326,8 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
     }
     if (claim_vmi(&pass, reterr) < 0)
         return -1;
+    if (!stored->spec.template)
+        return sync_without_template(&pass, reterr) < 0 ? -1 : finish(&pass, reterr);
     if (vm_adopt_data_volumes(&pass, reterr) < 0)
         return -1;
     int status = sync(&pass, reterr);
