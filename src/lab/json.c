@@ -37,6 +37,24 @@ yyjson_mut_doc *lab_json_doc(struct kb_arena *arena)
     return yyjson_mut_doc_new(&alc);
 }
 
+/* Of JSON text; of other text it may be anything. */
+static size_t depth_of(const char *text, size_t n)
+{
+    size_t depth = 0, deepest = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (text[i] == '{' || text[i] == '['))
+            deepest = ++depth > deepest ? depth : deepest;
+        else if (!quoted && (text[i] == '}' || text[i] == ']') && depth > 0)
+            depth--;
+    }
+    return deepest;
+}
+
 yyjson_val *lab_json_parse(struct kb_arena *arena, const char *text, size_t n, struct kube_error *reterr)
 {
     yyjson_alc alc = lab_json_alc(arena);
@@ -46,6 +64,10 @@ yyjson_val *lab_json_parse(struct kb_arena *arena, const char *text, size_t n, s
     yyjson_doc *doc = yyjson_read_opts(copy, n, YYJSON_READ_INSITU, &alc, &err);
     if (!doc) {
         kube_error_set(reterr, KUBE_ERROR_INVALID, "%s at offset %zu", err.msg, err.pos);
+        return NULL;
+    }
+    if (depth_of(text, n) > LAB_MAX_DEPTH) {
+        kube_error_set(reterr, KUBE_ERROR_INVALID, "exceeded max depth of %d", LAB_MAX_DEPTH);
         return NULL;
     }
     return yyjson_doc_get_root(doc);
@@ -186,6 +208,30 @@ void lab_mut_drop_nulls(yyjson_mut_val *value)
         else
             lab_mut_drop_nulls(v);
     }
+}
+
+bool lab_mut_deeper_than(yyjson_mut_val *value, unsigned depth)
+{
+    if (!yyjson_mut_is_ctn(value))
+        return false;
+    if (depth == 0)
+        return true;
+    size_t i, n;
+    yyjson_mut_val *key, *item;
+    if (yyjson_mut_is_arr(value)) {
+        yyjson_mut_arr_foreach(value, i, n, item)
+        {
+            if (lab_mut_deeper_than(item, depth - 1))
+                return true;
+        }
+        return false;
+    }
+    yyjson_mut_obj_foreach(value, i, n, key, item)
+    {
+        if (lab_mut_deeper_than(item, depth - 1))
+            return true;
+    }
+    return false;
 }
 
 const char *lab_scalar_text(struct kb_arena *arena, const yyjson_val *value)

@@ -13,7 +13,9 @@
 
 yyjson_alc lab_json_alc(struct kb_arena *arena);
 yyjson_mut_doc *lab_json_doc(struct kb_arena *arena);
-/* NULL and reterr (KUBE_ERROR_INVALID) when `text` is not JSON. */
+/* What comes from outside is nested less deep: walks over trees may recurse. A CRD has 60 levels. */
+#define LAB_MAX_DEPTH 1000
+/* NULL and reterr (KUBE_ERROR_INVALID) when `text` is not JSON, or is nested deeper than LAB_MAX_DEPTH. */
 yyjson_val *lab_json_parse(struct kb_arena *arena, const char *text, size_t n, struct kube_error *reterr);
 /* For text that is known to be JSON (constants of the program). */
 yyjson_mut_val *lab_json_mut(yyjson_mut_doc *doc, struct kb_arena *arena, const char *text);
@@ -46,6 +48,7 @@ void lab_mut_default_bool(yyjson_mut_doc *doc, yyjson_mut_val *object, const cha
 bool lab_mut_empty(yyjson_mut_val *value);
 /* Drops null members everywhere below, and empty arrays: what a typed API object does not show. */
 void lab_mut_drop_nulls(yyjson_mut_val *value);
+bool lab_mut_deeper_than(yyjson_mut_val *value, unsigned depth);
 /* A number or string as text; NULL for others. */
 const char *lab_scalar_text(struct kb_arena *arena, const yyjson_val *value);
 

@@ -5,10 +5,15 @@
 #include "base/strings.h"
 #include "lab/patch.h"
 
+/* The API server's limits: a copy of all into itself, thirty times over, is a short patch. */
+#define MAX_OPERATIONS 10000
+#define MAX_COPIED     (3u << 20)
+
 struct patcher {
     yyjson_mut_doc *doc;
     struct kb_arena *arena;
     yyjson_mut_val *root;
+    size_t copied; /* bytes of JSON */
     struct kube_error *reterr;
 };
 
@@ -144,20 +149,22 @@ static int test(struct patcher *p, const char *path, yyjson_mut_val *value)
     return !null && yyjson_mut_equals(have, value) ? 0 : fail(p);
 }
 
-static int copy_or_move(struct patcher *p, const char *from, const char *path, bool move)
+static int copy(struct patcher *p, const char *from, const char *path)
 {
     const char *name;
-    yyjson_mut_val *value;
-    if (move) {
-        if (remove_at(p, from, &value) < 0)
-            return -1;
-        return add(p, path, value);
-    }
-    yyjson_mut_val *parent = locate(p, from, &name);
-    value = parent && name ? member(parent, name) : parent;
-    if (!value)
+    yyjson_mut_val *parent = locate(p, from, &name), *value = parent && name ? member(parent, name) : parent;
+    size_t length;
+    if (!value || lab_mut_deeper_than(value, LAB_MAX_DEPTH))
         return fail(p);
-    return add(p, path, yyjson_mut_val_mut_copy(p->doc, value));
+    lab_json_write(p->arena, value, &length);
+    p->copied += length;
+    return p->copied > MAX_COPIED ? fail(p) : add(p, path, yyjson_mut_val_mut_copy(p->doc, value));
+}
+
+static int move(struct patcher *p, const char *from, const char *path)
+{
+    yyjson_mut_val *value;
+    return remove_at(p, from, &value) < 0 ? -1 : add(p, path, value);
 }
 
 static int apply_one(struct patcher *p, yyjson_val *operation)
@@ -176,8 +183,10 @@ static int apply_one(struct patcher *p, yyjson_val *operation)
         return replace(p, at, value);
     if (kb_streq(op, "test"))
         return test(p, at, v ? value : NULL);
-    if (kb_streq(op, "copy") || kb_streq(op, "move"))
-        return copy_or_move(p, lab_val_str(operation, "from"), at, *op == 'm');
+    if (kb_streq(op, "copy"))
+        return copy(p, lab_val_str(operation, "from"), at);
+    if (kb_streq(op, "move"))
+        return move(p, lab_val_str(operation, "from"), at);
     return fail(p);
 }
 
@@ -189,6 +198,10 @@ int lab_patch_json(yyjson_mut_doc *doc, struct kb_arena *arena, yyjson_mut_val *
         return kube_error_set(reterr, KUBE_ERROR_INVALID,
                               "error decoding patch: json: cannot unmarshal object into Go value of type "
                               "[]handlers.jsonPatchOp");
+    if (yyjson_arr_size(patch) > MAX_OPERATIONS)
+        return kube_error_set_api(reterr, 413, "RequestEntityTooLarge",
+                                  "The allowed maximum operations in a JSON patch is %d, got %zu", MAX_OPERATIONS,
+                                  yyjson_arr_size(patch));
     size_t i, n;
     yyjson_val *operation;
     yyjson_arr_foreach(patch, i, n, operation)
@@ -197,5 +210,5 @@ int lab_patch_json(yyjson_mut_doc *doc, struct kb_arena *arena, yyjson_mut_val *
             return -1;
     }
     *ret = p.root;
-    return 0;
+    return lab_mut_deeper_than(p.root, LAB_MAX_DEPTH) ? fail(&p) : 0;
 }

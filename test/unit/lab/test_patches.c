@@ -85,6 +85,48 @@ static void a_json_patch_follows_rfc_6902(void **state)
     check_rows(rows, KB_ARRAY_LEN(rows), lab_patch_json);
 }
 
+/* n times `text`, and `then`. */
+static const char *times(struct kb_arena *arena, size_t n, const char *text, const char *then)
+{
+    struct kb_strbuf out = {.arena = arena};
+    for (size_t i = 0; i < n; i++)
+        kb_strbuf_puts(&out, text);
+    kb_strbuf_puts(&out, then);
+    return kb_strbuf_text(&out);
+}
+
+static void a_json_patch_that_grows_without_bounds_fails(void **state)
+{
+#define COPY  "{\"op\":\"copy\",\"from\":\"\",\"path\":\"/a\"},"
+#define AGAIN "{\"op\":\"test\",\"path\":\"/b\",\"value\":1}"
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    const char *document = times(arena, 1, "{\"b\":1,\"c\":\"", times(arena, 1000, "0123456789", "\"}"));
+    const char *brackets = times(arena, LAB_MAX_DEPTH - 2, "[", times(arena, LAB_MAX_DEPTH - 2, "]", "}]"));
+    const struct row rows[] = {
+        {document, times(arena, 1, "[", times(arena, 300, COPY, AGAIN "]")), NULL},
+        {document, times(arena, 1, "[", times(arena, 10000, AGAIN ",", AGAIN "]")), NULL},
+        {"{\"a\":{\"a\":{}}}", times(arena, 1, "[{\"op\":\"add\",\"path\":\"/a/a/b\",\"value\":", brackets), NULL},
+    };
+    (void)state;
+    check_rows(rows, KB_ARRAY_LEN(rows), lab_patch_json);
+}
+
+static void what_is_nested_too_deep_is_refused(void **state)
+{
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    struct kube_error error = {0};
+    (void)state;
+    for (size_t extra = 0; extra < 2; extra++) {
+        size_t depth = LAB_MAX_DEPTH + extra;
+        const char *text = times(arena, depth, "[", times(arena, depth, "]", ""));
+        yyjson_val *value = lab_json_parse(arena, text, strlen(text), &error);
+        assert_int_equal(value == NULL, extra == 1);
+    }
+    assert_non_null(strstr(error.message, "exceeded max depth"));
+    const char *flat = times(arena, 1, "\"\\\"", times(arena, 2 * LAB_MAX_DEPTH, "[", "\""));
+    assert_non_null(lab_json_parse(arena, flat, strlen(flat), &error));
+}
+
 static void a_json_patch_is_as_lenient_as_the_api_servers(void **state)
 {
     static const struct row rows[] = {
@@ -133,6 +175,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_merge_patch_follows_rfc_7396),
         cmocka_unit_test(a_json_patch_follows_rfc_6902),
+        cmocka_unit_test(a_json_patch_that_grows_without_bounds_fails),
+        cmocka_unit_test(what_is_nested_too_deep_is_refused),
         cmocka_unit_test(a_json_patch_is_as_lenient_as_the_api_servers),
         cmocka_unit_test(a_strategic_patch_merges_lists_by_their_keys),
     };
