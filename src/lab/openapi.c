@@ -1,6 +1,6 @@
 /*
  * OpenAPI, see openapi.h. v3 lists a document per group and version, in which each kind has its CRD's schema, or an
- * open object; v2 is not served, clients fall back to v3.
+ * open object; v2 is there and empty.
  */
 #include "lab/openapi.h"
 #include "base/strings.h"
@@ -132,8 +132,28 @@ static bool document(struct lab_call *call, const char *path)
     return yyjson_mut_obj_size(schemas);
 }
 
+/*
+ * Version 2 has no definitions: kubectl asks for it when it is given a List, which version 3 has no schema for, and
+ * takes each item as it is when it finds none here. It reads nothing but protobuf: field 1 of the document, its
+ * version.
+ */
+static bool version_2(struct lab_call *call)
+{
+    static const char json[] = "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\"},\"paths\":{}}";
+    static const char protobuf[] = "\n\003"
+                                   "2.0";
+    bool binary = strstr(call->accept, "openapi.spec.v2@v1.0+protobuf");
+    call->result = (struct lab_result){.kind = LAB_RESULT_TEXT, .code = 200};
+    call->result.content_type = binary ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" : NULL;
+    call->result.text = binary ? protobuf : json;
+    call->result.length = (binary ? sizeof(protobuf) : sizeof(json)) - 1;
+    return true;
+}
+
 bool lab_openapi_serve(struct lab_call *call, const char *path)
 {
+    if (kb_streq(path, "/openapi/v2"))
+        return version_2(call);
     const char *rest = kb_after_prefix(path, "/openapi/v3");
     if (!rest)
         return false;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests that kubectl can use virt-lab; skipped (77) where there is no kubectl. Usage: test_kubectl.py PROGRAM"""
+import json
 import os
 import shutil
 import subprocess
@@ -85,7 +86,16 @@ class Kubectl(unittest.TestCase):
         self.assertEqual(self.kubectl("auth", "can-i", "create", "pods"), "yes\n")
         self.kubectl("delete", "namespace", "space", "--timeout=30s")
 
-    def test_6_delete_waits_until_it_is_gone(self):
+    def test_6_a_list_is_created_and_applied_item_by_item(self):
+        names = ["l1", "l2"]
+        items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in names]
+        self.manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        self.assertEqual(self.kubectl("create", "-f", str(self.manifest)), "configmap/l1 created\nconfigmap/l2 created\n")
+        self.manifest.write_text(self.kubectl("get", "configmap", *names, "-o", "yaml"))
+        self.kubectl("apply", "-f", str(self.manifest))
+        self.kubectl("delete", "configmap", *names, "--timeout=30s")
+
+    def test_7_delete_waits_until_it_is_gone(self):
         self.kubectl("delete", "pod", "p1", "--timeout=30s")
         self.kubectl("delete", "vm", "vm1", "vm2", "--timeout=30s")
         self.assertIn("NotFound", self.kubectl("get", "vm", "vm1", status=1))
