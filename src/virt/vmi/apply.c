@@ -126,6 +126,14 @@ static int send(struct vmi_pass *p, struct kube_json_patch *patch, const void **
 }
 
 /* *ret_written is set when there was something to write. */
+/* The cache has heard of a newer state since the pass began. */
+static bool is_outdated(const struct vmi_pass *p)
+{
+    const struct kv_vmi *newest = kube_lookup(p->request, VIRT_VMI, p->vmi->metadata.namespace, p->vmi->metadata.name);
+
+    return newest && !kb_streq(newest->metadata.resource_version, p->vmi->metadata.resource_version);
+}
+
 static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, const void **ret_written,
                         struct kube_error *reterr)
 {
@@ -136,6 +144,8 @@ static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, const vo
         return 0;
     if (send(p, &patch, ret_written, &error) == 0)
         return 0;
+    if (kube_error_is_api(&error, 422) && is_outdated(p))
+        return kube_error_set_api(reterr, 409, "Conflict", "the VMI has changed");
     if (kube_error_is_api(&error, 422)) {
         patch = make_patch(p, after, false);
         return send(p, &patch, ret_written, reterr);
