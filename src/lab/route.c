@@ -8,6 +8,7 @@
  *   POST /debug/cut-watches              ends all watches, and forgets what they could continue from
  */
 #include "lab/route.h"
+#include "api/codec.h"
 #include "base/strings.h"
 #include "lab/auth.h"
 #include "lab/discovery.h"
@@ -164,6 +165,32 @@ static int check_media_type(struct lab_call *call, const char *header)
                                      "application/strategic-merge-patch+json, application/apply-patch+yaml");
 }
 
+struct one_document {
+    struct kb_arena *arena;
+    yyjson_val *root;
+};
+
+static int take_document(void *userdata, int number, yyjson_doc *doc, struct kube_error *reterr)
+{
+    struct one_document *one = userdata;
+    size_t n;
+    if (one->root)
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "document %d: expected only one", number);
+    const char *text = lab_json_write_val(one->arena, yyjson_doc_get_root(doc), &n);
+    one->root = lab_json_parse(one->arena, text, n, reterr);
+    return one->root ? 0 : -1;
+}
+
+/* Clients send JSON under YAML's name, too: kubectl does when it applies. */
+static yyjson_val *parse_yaml(struct kb_arena *arena, const char *text, size_t n, struct kube_error *reterr)
+{
+    struct one_document one = {.arena = arena};
+    if (n && *text == '{')
+        return lab_json_parse(arena, text, n, reterr);
+    kube_error_set(reterr, KUBE_ERROR_INVALID, "expected a document");
+    return api_yaml_read(text, n, take_document, &one, reterr) < 0 ? NULL : one.root;
+}
+
 static int read_body(struct route *r)
 {
     struct lab_call *call = r->call;
@@ -175,8 +202,11 @@ static int read_body(struct route *r)
     if (check_media_type(call, q->content_type) < 0)
         return -1;
     struct kube_error err;
-    if (kb_streq(media_type(call->arena, q->content_type), PROTOBUF))
+    const char *type = media_type(call->arena, q->content_type);
+    if (kb_streq(type, PROTOBUF))
         call->body = lab_proto_parse(call->arena, q->body, q->body_length, &err);
+    else if (kb_streq(type, "application/yaml") || kb_streq(type, "application/apply-patch+yaml"))
+        call->body = parse_yaml(call->arena, q->body, q->body_length, &err);
     else
         call->body = lab_json_parse(call->arena, q->body, q->body_length, &err);
     if (!call->body)

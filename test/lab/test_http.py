@@ -141,6 +141,20 @@ class Http(unittest.TestCase):
         self.assertEqual(refused["message"], "the server rejected our request due to an error in our request")
         self.ok(415, "PATCH", self.maps + "/a", patch, "application/json")
 
+    def test_bodies_may_be_yaml(self):
+        yaml = b"# a comment\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: 'yes'\n"
+        self.assertEqual(self.ok(201, "POST", self.maps, yaml, "application/yaml")["data"], {"x": "yes"})
+        apply = self.maps + "/a?fieldManager=test"
+        self.assertEqual(self.ok(200, "PATCH", apply, yaml.replace(b"x:", b"z:"), "application/apply-patch+yaml")["data"], {"x": "yes", "z": "yes"})
+        for bad in (b"", b"# nothing\n", b"a: [", b"a: b\n---\na: b\n", b"[" * 5000):
+            self.ok(400, "POST", self.maps, bad, "application/yaml")
+            self.ok(400, "PATCH", apply, bad, "application/apply-patch+yaml")
+
+    def test_what_is_nested_too_deep_is_refused(self):
+        for deep in (b"[" * 100000 + b"]" * 100000, b'{"a":' * 2000 + b"1" + b"}" * 2000):
+            refused = self.ok(400, "POST", self.maps, b'{"metadata":{"name":"deep"},"x":' + deep + b"}")
+            self.assertIn("exceeded max depth", refused["message"])
+
     def test_a_strict_client_hears_of_unknown_fields(self):
         schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
         self.ok(201, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
