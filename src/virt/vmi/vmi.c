@@ -285,8 +285,8 @@ static const struct kube_watch watches[] = {
     {VIRT_VMI, kube_map_to_self}, {VIRT_POD, map_pod}, {VIRT_DATA_VOLUME, map_data_volume},
     {VIRT_PVC, map_claim},        {VIRT_VM, map_vm},   {VIRT_KUBEVIRT, map_kubevirt},
 };
-static const int needs[] = {VIRT_MIGRATION,       VIRT_STORAGE_CLASS, VIRT_NODE,           VIRT_NAMESPACE, VIRT_CDI,
-                            VIRT_STORAGE_PROFILE, VIRT_CDI_CONFIG,    VIRT_RESOURCE_QUOTA};
+static const int needs[] = {VIRT_MIGRATION, VIRT_STORAGE_CLASS,   VIRT_NODE,       VIRT_NAMESPACE,
+                            VIRT_CDI,       VIRT_STORAGE_PROFILE, VIRT_CDI_CONFIG, VIRT_RESOURCE_QUOTA};
 
 static const struct kube_controller definition = {
     .name = "vmi",
