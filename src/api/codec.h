@@ -36,8 +36,8 @@ int api_parse(const char *json, size_t n, yyjson_doc **ret, struct kube_error *r
 /*
  * What a cache keeps of an object: paths of members, for example {"metadata", "spec.nodeName", "spec.containers.name",
  * "status"}. A path keeps all below it; lists and maps are passed through. NULL paths: everything.
- * kind and apiVersion are always kept, and all of metadata (without managedFields) unless a path begins with "metadata.":
- * then what is named there, and name, namespace, uid, resourceVersion and deletionTimestamp.
+ * kind and apiVersion are always kept, and all of metadata (without managedFields) unless a path begins with
+ * "metadata.": then what is named there, and name, namespace, uid, resourceVersion and deletionTimestamp.
  */
 struct api_projection {
     const char *const *paths;
@@ -79,8 +79,8 @@ bool api_equal_field(const struct api_field *field, const void *a, const void *b
 /* 64-bit hash of the content (of the known encoding). */
 uint64_t api_hash(const struct api_type *type, const void *data);
 
-/* True when encoding the member `member` ("spec") of `data` gives what `value`, from which it was decoded, has there, whatever the
- * order of members: writing the object whole would not change that member. */
+/* True when encoding the member `member` ("spec") of `data` gives what `value`, from which it was decoded, has there,
+ * whatever the order of members: writing the object whole would not change that member. */
 bool api_is_in_form(const struct api_type *type, const void *data, yyjson_val *value, const char *member);
 
 /* ---- differences ---- */

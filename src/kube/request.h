@@ -70,8 +70,9 @@ int kube_update(struct kube_request *req, const struct api_type *type, const voi
 /* Only `status`, through the subresource. */
 int kube_update_status(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
                        const void **ret, struct kube_error *reterr);
-/* PUT of the whole object with the version of `before`: for the one write that brings an object into this codec's form (structs
- * that are empty but not absent, quantities in canonical form), which a patch of what differs would leave as it was. */
+/* PUT of the whole object with the version of `before`: for the one write that brings an object into this codec's form
+ * (structs that are empty but not absent, quantities in canonical form), which a patch of what differs would leave as
+ * it was. */
 int kube_replace(struct kube_request *req, const struct api_type *type, const void *before, const void *after,
                  const void **ret, struct kube_error *reterr);
 /* A JSON patch or merge patch as given (text), for rules that name their own preconditions. */

@@ -1,5 +1,6 @@
 /*
- * A small HTTP server on a free port of the loopback interface, for tests of real transports. A thread for each connection.
+ * A small HTTP server on a free port of the loopback interface, for tests of real transports. A thread for each
+ * connection.
  *
  *     /hello      200 "hello" (and any other path)
  *     /large      200, 1 MiB of 'x'
@@ -18,7 +19,8 @@
 
 enum tiny_server_end { TINY_SERVER_OPEN, TINY_SERVER_END, TINY_SERVER_CUT };
 
-struct tiny_server { /* members below `lock` are guarded by it; those of the last request may be read once it was answered */
+struct tiny_server { /* members below `lock` are guarded by it; those of the last request may be read once it was
+                        answered */
     struct MHD_Daemon *daemon;
     int port;
     pthread_mutex_t lock;
@@ -26,7 +28,8 @@ struct tiny_server { /* members below `lock` are guarded by it; those of the las
     bool stopping;
     int requests, connections;
     char good_token[64];
-    char last_authorization[128], last_method[16], last_body[4096], last_content_type[64], last_host[64], last_agent[64];
+    char last_authorization[128], last_method[16], last_body[4096], last_content_type[64], last_host[64],
+        last_agent[64];
     unsigned last_peer_certs; /* certificates that the client showed */
     struct kb_strbuf stream;
     enum tiny_server_end stream_end;

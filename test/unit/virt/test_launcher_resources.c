@@ -169,19 +169,17 @@ static void requests_and_limits_follow_the_domain(void **state)
          "'memory':{'guest':'1Gi'}", "cpu=100m devices.kubevirt.io/iommufd=1 ephemeral-storage=50M memory=1292Mi",
          "devices.kubevirt.io/iommufd=1 devices.kubevirt.io/mshv=1 devices.kubevirt.io/tun=1"},
     };
-
     (void)state;
     for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
         struct core_resource_requirements resources = {0};
         struct kube_error error = {0};
         struct fixture f;
-
         init(&f, rows[i].configuration, rows[i].domain);
         assert_int_equal(launcher_resources(&f.launcher, &resources, &error), 0);
-        if (!kb_streq(list(&f, &resources.requests), rows[i].requests) ||
-            !kb_streq(list(&f, &resources.limits), rows[i].limits))
-            fail_msg("%s\n  requests %s\n  not      %s\n  limits   %s\n  not      %s", rows[i].domain,
-                     list(&f, &resources.requests), rows[i].requests, list(&f, &resources.limits), rows[i].limits);
+        const char *requests = list(&f, &resources.requests), *limits = list(&f, &resources.limits);
+        if (!kb_streq(requests, rows[i].requests) || !kb_streq(limits, rows[i].limits))
+            fail_msg("%s\n  requests %s\n  not      %s\n  limits   %s\n  not      %s", rows[i].domain, requests,
+                     rows[i].requests, limits, rows[i].limits);
         fixture_done(&f);
     }
 }

@@ -5,7 +5,7 @@
 #define WITH    "{\"domain\":{\"devices\":{}},\"volumes\":[{\"name\":\"dump\",\"memoryDump\":{\"claimName\":\"dump\"}}]}"
 #define REPORTED(more)                                                                                                 \
     "{\"status\":{\"volumeStatus\":[{\"name\":\"other\",\"target\":\"\"},{\"name\":\"dump\",\"target\":\"\"" more "}]" \
-                                                                                                                  "}}"
+    "}}"
 #define GONE    "{\"status\":{}}"
 #define TIMES   "\"startTimestamp\":\"2026-01-01T00:00:00Z\",\"endTimestamp\":\"2026-01-01T00:00:09Z\""
 #define DUMP    ",\"memoryDumpVolume\":{\"claimName\":\"dump\"," TIMES ",\"targetFileName\":\"f\"}"
