@@ -85,7 +85,7 @@ static struct kube_store *store_of(struct world *w, int informer)
 static const struct api_object *decode(const struct api_type *type, const char *json)
 {
     yyjson_doc *doc;
-    const struct api_object *object;
+    const struct api_object *object = NULL;
     struct kube_error error;
     if (api_parse(json, strlen(json), &doc, &error) < 0 ||
         api_decode_shared(type, yyjson_doc_get_root(doc), NULL, &object, &error) < 0)
