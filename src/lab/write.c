@@ -285,8 +285,8 @@ static void keep_parts(struct lab_write *w)
     static const char *const open[] = {"managedFields", "labels", "annotations", "finalizers"};
     for (size_t i = 0; i < (call->kind->custom ? 1 : KB_ARRAY_LEN(open)); i++) {
         yyjson_mut_val *v = yyjson_mut_obj_get(metadata, open[i]);
-        if (v)
-            lab_mut_put(w->doc, w->metadata, open[i], v);
+        if (v) /* a copy: a value that is moved takes its place in the old object's list of members with it */
+            lab_mut_put(w->doc, w->metadata, open[i], yyjson_mut_val_mut_copy(w->doc, v));
         else
             lab_mut_drop(w->metadata, open[i]);
     }

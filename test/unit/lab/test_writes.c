@@ -80,6 +80,25 @@ static void the_status_resource_changes_the_status_alone(void **state)
     assert_string_equal(member(f, v, "/metadata/labels"), "");
 }
 
+static void the_status_of_a_pod_takes_labels_and_annotations_together(void **state)
+{
+    struct fixture *f = *state;
+    struct lab_ref ref = at("pods", "p");
+    ref.subresource = "status";
+    must_create(f, "pods", pod_on_node);
+    must_patch(f, "pods", "p", "{\"metadata\":{\"labels\":{\"a\":\"1\"},\"annotations\":{\"b\":\"1\"}}}");
+    assert_int_equal(
+        lab_client_patch_text(f->client, &ref, LAB_PATCH_MERGE,
+                              "{\"metadata\":{\"labels\":{\"a\":\"2\"},\"annotations\":{\"b\":\"2\",\"c\":\"3\"}},"
+                              "\"status\":{\"message\":\"m\"}}",
+                              NULL, NULL),
+        0);
+    assert_member(f, "pods", "p", "/metadata/labels/a", "2");
+    assert_member(f, "pods", "p", "/metadata/annotations/b", "2");
+    assert_member(f, "pods", "p", "/metadata/annotations/c", "3");
+    assert_member(f, "pods", "p", "/status/message", "m");
+}
+
 static void finalizers_hold_a_deleted_object(void **state)
 {
     struct fixture *f = *state;
@@ -307,6 +326,7 @@ int main(void)
         TEST(a_name_is_generated_and_a_second_creation_refused),
         TEST(generations_count_changes_of_what_is_wanted),
         TEST(the_status_resource_changes_the_status_alone),
+        TEST(the_status_of_a_pod_takes_labels_and_annotations_together),
         TEST(finalizers_hold_a_deleted_object),
         TEST(a_running_pod_has_its_grace_period),
         TEST(a_pod_without_a_node_goes_at_once),
