@@ -41,7 +41,7 @@ int vm_update_cpu(struct vm_pass *pass, struct kube_error *reterr)
         return 0;
     if (virt_vmi_condition_is(pass->vmi, CPU_CHANGE, VIRT_TRUE))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "another CPU hotplug is in progress");
-    if (vmi_is_migrating(pass->vmi, kube_now(pass->req)))
+    if (virt_vmi_is_migrating(pass->vmi, kube_now(pass->req)))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "CPU hotplug is not allowed while VMI is migrating");
     const char *against = NULL;
     if (cpu->sockets > running->max_sockets)

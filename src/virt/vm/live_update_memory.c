@@ -104,7 +104,7 @@ int vm_update_memory(struct vm_pass *pass, struct kube_error *reterr)
         against = "memory updated in template spec. Memory-hotplug is not available for this VM configuration";
     else if (virt_vmi_condition_is(vmi, MEMORY_CHANGE, VIRT_TRUE))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "another memory hotplug is in progress");
-    else if (vmi_is_migrating(vmi, kube_now(pass->req)))
+    else if (virt_vmi_is_migrating(vmi, kube_now(pass->req)))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "memory hotplug is not allowed while VMI is migrating");
     else
         against = restart_reason(pass, wanted);

@@ -27,7 +27,7 @@ static int update(struct vm_pass *pass, const char *const *members, size_t n, co
         changed |= take_member(pass, members[i], wanted, after);
     if (!changed)
         return 0;
-    if (vmi_is_migrating(pass->vmi, kube_now(pass->req)))
+    if (virt_vmi_is_migrating(pass->vmi, kube_now(pass->req)))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "%s", refusal);
     return vm_update_vmi(pass, after, reterr);
 }

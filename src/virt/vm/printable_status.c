@@ -32,12 +32,12 @@ static bool terminating(const struct question *q)
 
 static bool stopping(const struct question *q)
 {
-    return q->vmi && !vmi_is_final(q->vmi) && (api_is_being_deleted(&q->vmi->metadata) || q->facts->stop_expected);
+    return q->vmi && !virt_vmi_is_final(q->vmi) && (api_is_being_deleted(&q->vmi->metadata) || q->facts->stop_expected);
 }
 
 static bool migrating(const struct question *q)
 {
-    return q->vmi && vmi_is_migrating(q->vmi, q->facts->now_ns);
+    return q->vmi && virt_vmi_is_migrating(q->vmi, q->facts->now_ns);
 }
 
 static bool paused(const struct question *q)
@@ -95,7 +95,7 @@ static bool starting(const struct question *q)
 
 static bool crash_loop(const struct question *q)
 {
-    if ((q->vmi && !vmi_is_final(q->vmi)) || q->facts->start_expected)
+    if ((q->vmi && !virt_vmi_is_final(q->vmi)) || q->facts->start_expected)
         return false;
     return q->vm->status.start_failure && q->vm->status.start_failure->consecutive_fail_count > 0 &&
            (kb_streq(q->strategy, VM_ALWAYS) || kb_streq(q->strategy, VM_RERUN_ON_FAILURE) ||
@@ -104,12 +104,13 @@ static bool crash_loop(const struct question *q)
 
 static bool stopped(const struct question *q)
 {
-    return q->vmi ? vmi_is_final(q->vmi) : !q->facts->start_expected;
+    return q->vmi ? virt_vmi_is_final(q->vmi) : !q->facts->start_expected;
 }
 
 static bool waiting_for_receiver(const struct question *q)
 {
-    return (!q->vmi || vmi_is_waiting_for_sync(q->vmi)) && kb_streq(q->strategy, VM_WAIT_AS_RECEIVER);
+    return (!q->vmi || virt_vmi_is_phase(q->vmi, VIRT_PHASE_WAITING_FOR_SYNC)) &&
+           kb_streq(q->strategy, VM_WAIT_AS_RECEIVER);
 }
 
 static const struct {

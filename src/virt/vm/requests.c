@@ -3,7 +3,6 @@
  * acted on yet.
  */
 #include "base/strings.h"
-#include "base/time.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
 
@@ -50,7 +49,7 @@ bool vm_first_request_is_done(const struct kv_vm *vm, const struct kv_vmi *vmi)
     if (first_request(vm, STOP_ACTION))
         return !vmi || !vm_has_stop_request_for(vm, vmi);
     if (first_request(vm, START_ACTION))
-        return vmi && !api_is_being_deleted(&vmi->metadata) && !vmi_is_final(vmi);
+        return vmi && !api_is_being_deleted(&vmi->metadata) && !virt_vmi_is_final(vmi);
     return false;
 }
 
@@ -74,23 +73,4 @@ bool vm_is_set_to_start(const struct kv_vm *vm, const struct kv_vmi *vmi)
         return vmi ? !kb_streq(vmi->status.phase, "Succeeded") : vm_starts_again(vm);
     }
     return kb_streq(strategy, VM_ONCE) && !vmi;
-}
-
-bool vmi_is_final(const struct kv_vmi *vmi)
-{
-    return kb_streq(vmi->status.phase, "Succeeded") || kb_streq(vmi->status.phase, "Failed");
-}
-
-bool vmi_is_waiting_for_sync(const struct kv_vmi *vmi)
-{
-    return kb_streq(vmi->status.phase, "WaitingForSync");
-}
-
-bool vmi_is_migrating(const struct kv_vmi *vmi, int64_t now_ns)
-{
-    const struct kv_vmim_state *state = vmi->status.migration_state;
-    int64_t start, end;
-    if (!state || !state->start_timestamp || !kb_time_parse(state->start_timestamp, &start) || start > now_ns)
-        return false;
-    return !(state->end_timestamp && kb_time_parse(state->end_timestamp, &end) && end <= now_ns);
 }

@@ -43,24 +43,15 @@ static int stop_now(struct vm_pass *pass)
     return VM_NEXT;
 }
 
-/* The VM moves to another namespace or cluster (one side alone has a synchronisation address): it must not start here
- * again. */
-static bool migrates_away(const struct kv_vmi *vmi)
-{
-    const struct kv_vmim_state *state = vmi->status.migration_state;
-    return state && state->source_state && state->target_state &&
-           !state->source_state->sync_address != !state->target_state->sync_address;
-}
-
 static int always(struct vm_pass *pass, struct kube_error *reterr)
 {
     (void)reterr;
     const struct kv_vmi *vmi = pass->vmi;
     if (!vmi)
         return start_after_backoff(pass);
-    if (!vmi_is_final(vmi) && !vm_has_stop_request_for(pass->vm, vmi))
+    if (!virt_vmi_is_final(vmi) && !vm_has_stop_request_for(pass->vm, vmi))
         return VM_NEXT;
-    if (!migrates_away(vmi))
+    if (!virt_vmi_is_decentralized_migration(vmi))
         return stop_now(pass);
     if (vmi->status.migration_state->completed)
         pass->vm->spec.run_strategy = VM_HALTED;
@@ -88,7 +79,7 @@ static int rerun_on_failure(struct vm_pass *pass, struct kube_error *reterr)
     if (!vmi) {
         return vm_starts_again(pass->vm) ? start_after_backoff(pass) : VM_NEXT;
     }
-    if (api_is_being_deleted(&vmi->metadata) || !(vmi_is_final(vmi) || vm_has_stop_request_for(pass->vm, vmi)))
+    if (api_is_being_deleted(&vmi->metadata) || !(virt_vmi_is_final(vmi) || vm_has_stop_request_for(pass->vm, vmi)))
         return VM_NEXT;
     /* Asked for first: between the two, only the request tells that there was a failure. */
     bool failed = kb_streq(vmi->status.phase, "Failed");

@@ -53,7 +53,7 @@ void vm_sync_start_failure(struct vm_pass *pass)
         return;
     }
     const struct kv_vm_start_failure *before = vm->status.start_failure;
-    if (!vmi || !vmi_is_final(vmi) || (before && kb_streq(before->last_failed_vmiuid, vmi->metadata.uid)))
+    if (!vmi || !virt_vmi_is_final(vmi) || (before && kb_streq(before->last_failed_vmiuid, vmi->metadata.uid)))
         return;
     struct kv_vm_start_failure *failure = kb_arena_one(pass->arena, struct kv_vm_start_failure);
     failure->consecutive_fail_count = before ? before->consecutive_fail_count + 1 : 1;

@@ -156,7 +156,8 @@ static int release_vmi(struct vm_pass *pass, struct kube_error *reterr)
     const struct kv_vmi *vmi = pass->vmi;
     if (!vmi || !api_has_finalizer(&vmi->metadata, VIRT_FINALIZER_VM))
         return 0;
-    if (!vmi_is_final(vmi) && !(vmi_is_waiting_for_sync(vmi) && api_is_being_deleted(&vmi->metadata)))
+    if (!virt_vmi_is_final(vmi) &&
+        !(virt_vmi_is_phase(vmi, VIRT_PHASE_WAITING_FOR_SYNC) && api_is_being_deleted(&vmi->metadata)))
         return 0;
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, vmi);
     api_strings_remove(&after->metadata.finalizers, VIRT_FINALIZER_VM);

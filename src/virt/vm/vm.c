@@ -376,7 +376,7 @@ static void map_vmi(void *self, struct kube_enqueuer *to, const void *before, co
         kube_deletion_observed_of(controller->vmis, key, key_of(to, &vmi->metadata));
     else if (!old)
         kube_creation_observed(controller->vmis, key);
-    if (old && new &&vmi_is_final(old) == vmi_is_final(new))
+    if (old && new &&virt_vmi_is_final(old) == virt_vmi_is_final(new))
         kube_enqueue_after(to, key, CALM_NS);
     else
         enqueue_vm(to, vm);

@@ -15,6 +15,7 @@
 #include "kube/request.h"
 #include "virt/context.h"
 #include "virt/instancetype/instancetype.h"
+#include "virt/vmis.h"
 
 struct vm_controller {
     struct virt_context *context;
@@ -73,10 +74,6 @@ bool vm_first_request_is_done(const struct kv_vm *vm, const struct kv_vmi *vmi);
 /* RerunOnFailure, without a VMI: it was asked to start, or the strategy is new. */
 bool vm_starts_again(const struct kv_vm *vm);
 bool vm_is_set_to_start(const struct kv_vm *vm, const struct kv_vmi *vmi);
-
-bool vmi_is_final(const struct kv_vmi *vmi);
-bool vmi_is_waiting_for_sync(const struct kv_vmi *vmi);
-bool vmi_is_migrating(const struct kv_vmi *vmi, int64_t now_ns);
 
 /* ---- run_strategy.c, start.c ---- */
 

@@ -238,7 +238,7 @@ void vm_update_volume_migration(struct kb_arena *arena, struct kv_vm *vm, const 
         state->volume_migration_state = NULL;
         virt_vm_remove_condition(vm, VM_CONDITION_VOLUMES_CHANGE);
         virt_vm_remove_condition(vm, VM_CONDITION_MANUAL_RECOVERY);
-    } else if (vmi && !vmi_is_final(vmi)) {
+    } else if (vmi && !virt_vmi_is_final(vmi)) {
         if (was_cancelled(vmi))
             state->volume_migration_state = NULL;
     } else if (virt_vm_condition_is(vm, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE)) {
