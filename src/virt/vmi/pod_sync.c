@@ -7,49 +7,11 @@
 #include "base/strings.h"
 #include "base/vec.h"
 #include "virt/conditions.h"
+#include "virt/follow.h"
 #include "virt/names.h"
 #include "virt/network/multus.h"
 
 /* ---- what should stand there ---- */
-
-/* Keys that are the VMI's: set as it has them, removed when it has not. */
-static void follow_key(struct kb_arena *arena, const struct api_string_map *from, struct api_string_map *to,
-                       const char *key)
-{
-    const char *value = api_map_get(from, key);
-
-    if (value)
-        api_map_set(arena, to, key, value);
-    else
-        api_map_delete(to, key);
-}
-
-static void follow_prefix(struct kb_arena *arena, const struct api_string_map *from, struct api_string_map *to,
-                          const char *prefix)
-{
-    for (size_t i = to->n; i-- > 0;)
-        if (kb_starts_with(to->items[i].key, prefix) && !api_map_has(from, to->items[i].key))
-            api_map_delete(to, to->items[i].key);
-    api_list_foreach (entry, from)
-        if (kb_starts_with(entry->key, prefix))
-            api_map_set(arena, to, entry->key, entry->value);
-}
-
-/* A pattern is a key, or a prefix and '*'; a bare '*' is none. */
-static void follow(struct kb_arena *arena, const struct api_string_map *from, struct api_string_map *to,
-                   const struct api_strings *patterns)
-{
-    for (size_t i = 0; i < patterns->n; i++) {
-        const size_t n = strlen(patterns->items[i]);
-
-        if (n == 0 || kb_streq(patterns->items[i], "*"))
-            continue;
-        if (patterns->items[i][n - 1] == '*')
-            follow_prefix(arena, from, to, kb_arena_strndup(arena, patterns->items[i], n - 1));
-        else
-            follow_key(arena, from, to, patterns->items[i]);
-    }
-}
 
 static struct api_string_map copy_of(struct kb_arena *arena, const struct api_string_map *map)
 {
@@ -65,8 +27,8 @@ static struct api_string_map wanted_labels(struct vmi_pass *p, const struct kv_v
     static const char *own[] = {VIRT_LABEL_NODE_NAME, VIRT_LABEL_OUTDATED_IMAGE};
     struct api_string_map labels = copy_of(p->arena, &p->pod->metadata.labels);
 
-    follow(p->arena, &after->metadata.labels, &labels, &(struct api_strings){KB_ARRAY_LEN(own), own});
-    follow(p->arena, &after->metadata.labels, &labels, &p->controller->context->synced_labels);
+    virt_follow(p->arena, &after->metadata.labels, &labels, &(struct api_strings){KB_ARRAY_LEN(own), own});
+    virt_follow(p->arena, &after->metadata.labels, &labels, &p->controller->context->synced_labels);
     return labels;
 }
 
@@ -88,9 +50,9 @@ static struct api_string_map wanted_annotations(struct vmi_pass *p, const struct
     struct api_string_map from = copy_of(p->arena, &after->metadata.annotations);
 
     virt_backup_hook_pod_annotations(p->arena, p->config->kubevirt, after, &from);
-    follow(p->arena, &from, &annotations, &(struct api_strings){KB_ARRAY_LEN(own), own});
-    follow(p->arena, &from, &annotations, &p->controller->context->synced_annotations);
-    follow(p->arena, &from, &annotations, &hooks);
+    virt_follow(p->arena, &from, &annotations, &(struct api_strings){KB_ARRAY_LEN(own), own});
+    virt_follow(p->arena, &from, &annotations, &p->controller->context->synced_annotations);
+    virt_follow(p->arena, &from, &annotations, &hooks);
     if (virt_pod_is_ready(p->pod) && !p->sync.reason && !virt_vmi_is_final(p->vmi)) {
         mark_for_descheduler(p, after, &annotations);
         virt_active_pod_networks(p->arena, p->config, p->vmi, p->pod, &annotations);
