@@ -362,21 +362,21 @@ static const char *key_of(struct kube_enqueuer *to, const struct meta_object_met
 static void map_vmi(void *self, struct kube_enqueuer *to, const void *before, const void *after)
 {
     struct vm_controller *controller = self;
-    const struct kv_vmi *old = before, *new = after, *vmi = new ? new : old;
+    const struct kv_vmi *old = before, *now = after, *vmi = now ? now : old;
     const struct kv_vm *vm = owner_of(to, &vmi->metadata);
-    if (old && new &&api_controller_of(&old->metadata) && owner_of(to, &old->metadata) != vm)
+    if (old && now && api_controller_of(&old->metadata) && owner_of(to, &old->metadata) != vm)
         enqueue_vm(to, owner_of(to, &old->metadata));
     if (!vm) { /* an orphan: the VM of its name may adopt it */
-        if (new && !api_controller_of(&new->metadata))
+        if (now && !api_controller_of(&now->metadata))
             kube_enqueue(to, vmi->metadata.namespace, vmi->metadata.name);
         return;
     }
     const char *key = key_of(to, &vm->metadata);
-    if (!new || api_is_being_deleted(&new->metadata))
+    if (!now || api_is_being_deleted(&now->metadata))
         kube_deletion_observed_of(controller->vmis, key, key_of(to, &vmi->metadata));
     else if (!old)
         kube_creation_observed(controller->vmis, key);
-    if (old && new &&virt_vmi_is_final(old) == virt_vmi_is_final(new))
+    if (old && now && virt_vmi_is_final(old) == virt_vmi_is_final(now))
         kube_enqueue_after(to, key, CALM_NS);
     else
         enqueue_vm(to, vm);
@@ -406,10 +406,10 @@ static void map_data_volume(void *self, struct kube_enqueuer *to, const void *be
 static void map_claim(void *self, struct kube_enqueuer *to, const void *before, const void *after)
 {
     (void)self;
-    const struct core_pvc *old = before, *new = after, *pvc = new ? new : old;
-    if (old && new &&kb_streq(old->status.phase, new->status.phase) &&
-        api_is_being_deleted(&old->metadata) == api_is_being_deleted(&new->metadata) &&
-        kb_streq_null(old->spec.storage_class_name, new->spec.storage_class_name))
+    const struct core_pvc *old = before, *now = after, *pvc = now ? now : old;
+    if (old && now && kb_streq(old->status.phase, now->status.phase) &&
+        api_is_being_deleted(&old->metadata) == api_is_being_deleted(&now->metadata) &&
+        kb_streq_null(old->spec.storage_class_name, now->spec.storage_class_name))
         return;
     enqueue_index(to, VIRT_INDEX_DV, key_of(to, &pvc->metadata));
     enqueue_index(to, VIRT_INDEX_PVC, key_of(to, &pvc->metadata));
