@@ -17,10 +17,10 @@ static bool ends(const struct lab_object *pod)
     return pod->meta->deleting && *pod->meta->fields[SIM_POD_NODE];
 }
 
-const char *sim_address(struct kb_arena *arena, const char *name)
+const char *sim_address(struct kb_arena *arena, const char *whose)
 {
     char hex[KB_SHA1_HEX];
-    kb_sha1_hex(name, strlen(name), hex);
+    kb_sha1_hex(whose, strlen(whose), hex);
     hex[4] = 0;
     unsigned n = (unsigned)strtoul(hex, NULL, 16);
     return kb_arena_printf(arena, "10.244.%u.%u", n >> 8, n & 0xff ? n & 0xff : 1);
@@ -88,13 +88,22 @@ static void put_containers(struct sim_act *a, yyjson_mut_val *status)
     }
 }
 
+/* A guest has its launcher's address; the launcher that a migration goes to has one of its own. */
+static const char *address_of(struct sim_act *a)
+{
+    yyjson_val *labels = yyjson_obj_get(a->metadata, "labels");
+    const char *guest = lab_val_str(labels, "kubevirt.io/created-by");
+    bool target = *lab_val_str(labels, "kubevirt.io/migrationJobUID");
+    return sim_address(a->arena, *guest && !target ? guest : a->ref.name);
+}
+
 static int start_pod(struct sim_act *a, struct kube_error *reterr)
 {
     const char *node = a->object->meta->fields[SIM_POD_NODE];
     if (!sim_plays(a->sim, LAB_PART_KUBELET, a->ref.namespace_, node) ||
         yyjson_obj_get(yyjson_obj_get(a->metadata, "annotations"), "virt-lab/hold"))
         return 0;
-    const char *address = sim_address(a->arena, a->ref.name), *qos = lab_val_str(a->status, "qosClass");
+    const char *address = address_of(a), *qos = lab_val_str(a->status, "qosClass");
     yyjson_mut_val *patch = yyjson_mut_obj(a->doc), *status = yyjson_mut_obj_add_obj(a->doc, patch, "status");
     yyjson_mut_obj_add_str(a->doc, status, "phase", "Running");
     yyjson_mut_obj_add_str(a->doc, status, "podIP", address);

@@ -138,7 +138,8 @@ void sim_pod_moved(struct lab_sim *sim, const char *key, struct sim_node *node);
 /* kubelet.c */
 #define SIM_POD_NODE  0 /* indexes of the Pod kind's selectable fields in lab_meta */
 #define SIM_POD_PHASE 5
-const char *sim_address(struct kb_arena *arena, const char *name); /* a Pod's, by its name */
+/* The address of a Pod, made of its name, or of a guest and its launcher Pod, made of the VMI's UID. */
+const char *sim_address(struct kb_arena *arena, const char *whose);
 int sim_pod_exits(struct sim_act *a, const char *namespace_, const char *name, struct kube_error *reterr);
 
 /* storage.c */

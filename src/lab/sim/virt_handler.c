@@ -82,7 +82,7 @@ static const char *mac_address(struct sim_act *a, yyjson_val *interface, size_t 
 static yyjson_mut_val *interfaces(struct sim_act *a)
 {
     yyjson_mut_val *list = yyjson_mut_arr(a->doc);
-    const char *address = sim_address(a->arena, a->ref.name);
+    const char *address = sim_address(a->arena, a->object->meta->uid);
     size_t i, n;
     yyjson_val *given;
     yyjson_arr_foreach(LAB_VAL_AT(a->spec, "domain", "devices", "interfaces"), i, n, given)

@@ -26,8 +26,24 @@ static void a_scheduled_vmi_runs(void **state)
                 "\"lastTransitionTime\":null}]");
     assert_seen(s, VMIS, "v", "/status/machine/type", "pc-q35-rhel9.6.0");
     assert_seen(s, VMIS, "v", "/status/interfaces/0/name", "default");
-    assert_seen(s, VMIS, "v", "/status/interfaces/0/ipAddresses", "[\"10.244.122.56\"]");
     assert_seen(s, VMIS, "v", "/status/interfaces/1/mac", "02:00:00:00:00:07");
+}
+
+static void a_guest_has_the_address_of_its_launcher(void **state)
+{
+    struct sim_fixture *s = *state;
+    make_scheduled_vmi(s, "v", "");
+    must_create(s->f, "pods",
+                lab_json_printf(s->f->arena,
+                                "{\"metadata\":{\"name\":\"virt-launcher-v-1\",\"labels\":{"
+                                "\"kubevirt.io/created-by\":\"%s\"}},\"spec\":{\"containers\":["
+                                "{\"name\":\"compute\",\"image\":\"registry.local/c:1\"}]}}",
+                                see(s, VMIS, "v", "/metadata/uid")));
+    settle(s);
+    assert_string_not_equal(see(s, "pods", "virt-launcher-v-1", "/status/podIP"), "");
+    assert_seen(s, VMIS, "v", "/status/interfaces/0/ipAddress", see(s, "pods", "virt-launcher-v-1", "/status/podIP"));
+    assert_seen(s, VMIS, "v", "/status/interfaces/0/ipAddresses",
+                lab_json_printf(s->f->arena, "[\"%s\"]", see(s, "pods", "virt-launcher-v-1", "/status/podIP")));
 }
 
 static void a_vmi_that_nobody_scheduled_is_left_alone(void **state)
@@ -137,6 +153,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, sim_fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_scheduled_vmi_runs),
+        TEST(a_guest_has_the_address_of_its_launcher),
         TEST(a_vmi_that_nobody_scheduled_is_left_alone),
         TEST(a_deleted_vmi_succeeds),
         TEST(hotplugged_volumes_become_ready_and_go_again),
