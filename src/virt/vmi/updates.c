@@ -48,13 +48,11 @@ static bool cpu_changed(const struct kv_vmi *vmi)
 static bool memory_changed(const struct kv_vmi *vmi)
 {
     const struct kv_memory *wanted = vmi->spec.domain.memory;
-    const char *requested;
+    const char *requested = vmi->status.memory ? vmi->status.memory->guest_requested : NULL;
 
-    if (!vmi->status.memory || !wanted || !wanted->guest || !wanted->max_guest)
+    if (!requested || !wanted || !wanted->guest || !wanted->max_guest)
         return false;
-    requested = vmi->status.memory->guest_requested;
-    return kb_quantity_value(kb_quantity_of(wanted->guest)) !=
-           kb_quantity_value(kb_quantity_of(requested ? requested : ""));
+    return kb_quantity_value(kb_quantity_of(wanted->guest)) != kb_quantity_value(kb_quantity_of(requested));
 }
 
 /* ---- volumes ---- */
