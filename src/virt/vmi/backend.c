@@ -50,17 +50,6 @@ static int create_claim(struct vmi_pass *p, const struct core_pvc **ret)
     return vmi_fail(p, VMI_FAILED_BACKEND_CREATE, "%s", error.message);
 }
 
-/* One of an old release has only its name. What goes wrong is for the next start. */
-static void label_claim(struct vmi_pass *p, const struct core_pvc *pvc)
-{
-    struct core_pvc *labelled = KUBE_EDIT(p->request, core_pvc, pvc);
-
-    if (api_map_has(&pvc->metadata.labels, VIRT_LABEL_PERSISTENT_STATE))
-        return;
-    api_map_set(p->arena, &labelled->metadata.labels, VIRT_LABEL_PERSISTENT_STATE, p->vmi->metadata.name);
-    kube_update(p->request, &core_pvc_type, pvc, labelled, NULL, NULL);
-}
-
 static int delete_claim(struct vmi_pass *p, const struct core_pvc *pvc)
 {
     struct kube_error error = {0};
@@ -82,7 +71,6 @@ int vmi_ensure_backend_storage(struct vmi_pass *p, const char **ret_claim)
     if (!pvc) /* one that was just made is looked at by the next pass, whatever its class: till then the VMI is Pending
                */
         return create_claim(p, &pvc) < 0 ? -1 : vmi_fail(p, VMI_BACKEND_NOT_READY, "PVC pending");
-    label_claim(p, pvc);
     ready = virt_backend_claim_ready(p->request, pvc->metadata.namespace, pvc->metadata.name, &error);
     if (ready < 0)
         return vmi_fail(p, VMI_FAILED_BACKEND_PROBE, "%s", error.message);

@@ -139,18 +139,25 @@ static bool is_same_claim(const struct core_pvc *a, const struct core_pvc *b)
            a->metadata.owner_references.n == b->metadata.owner_references.n;
 }
 
+/* The VMI whose state a claim keeps; one of an old release has its name alone. NULL: none. */
+static const char *vmi_of_claim(const struct core_pvc *pvc)
+{
+    const char *vmi = api_map_get(&pvc->metadata.labels, VIRT_LABEL_PERSISTENT_STATE);
+
+    return vmi ? vmi : kb_after_prefix(pvc->metadata.name, VIRT_LABEL_PERSISTENT_STATE "-");
+}
+
 static void map_claim(void *self, struct kube_enqueuer *to, const void *before, const void *after)
 {
     const struct core_pvc *pvc = after ? after : before;
-    const char *vmi = api_map_get(&pvc->metadata.labels, VIRT_LABEL_PERSISTENT_STATE);
+    const char *vmi = vmi_of_claim(pvc);
 
     (void)self;
     if (before && after && is_same_claim(before, after))
         return;
     if (vmi)
         kube_enqueue(to, pvc->metadata.namespace, vmi);
-    else
-        enqueue_users(to, &pvc->metadata);
+    enqueue_users(to, &pvc->metadata);
 }
 
 /* A VM that is gone leaves its finalizer on the VMI to this controller. */
