@@ -188,10 +188,10 @@ static void map_kubevirt(void *self, struct kube_enqueuer *to, const void *befor
 
 /* ---- reconcile ---- */
 
+/* Doubts stay: a VMI that its cache has lost for a moment may come back, and its Pod may have been made. */
 static void forget(struct vmi_controller *self, const char *key)
 {
     kube_expectations_forget(self->deletions, key);
-    vmi_doubt_no_more(self->doubts, key);
     vmi_fresh_forget(self->fresh, key);
     vmi_cids_release(self->cids, key);
 }
