@@ -109,5 +109,5 @@ void vmi_note_image_error(struct vmi_pass *p)
     if (!waiting)
         waiting = image_error(&p->pod->status.container_statuses);
     if (waiting)
-        vmi_fail(p, waiting->reason, "%s", waiting->message);
+        vmi_tell(p, waiting->reason, waiting->message);
 }

@@ -53,7 +53,7 @@ static struct api_string_map wanted_annotations(struct vmi_pass *p, const struct
     virt_follow(p->arena, &from, &annotations, &(struct api_strings){KB_ARRAY_LEN(own), own});
     virt_follow(p->arena, &from, &annotations, &p->controller->context->synced_annotations);
     virt_follow(p->arena, &from, &annotations, &hooks);
-    if (virt_pod_is_ready(p->pod) && !p->sync.reason && !virt_vmi_is_final(p->vmi)) {
+    if (p->serves) {
         mark_for_descheduler(p, after, &annotations);
         virt_active_pod_networks(p->arena, p->config, p->vmi, p->pod, &annotations);
     }

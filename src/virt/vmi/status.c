@@ -232,7 +232,7 @@ static int derive_scheduling(struct vmi_pass *p, struct kv_vmi *after, const str
     if (!facts->lacks_guarantee)
         return hand_over(p, after, reterr);
     vmi_event_later(p, KUBE_EVENT_WARNING, VMI_FAILED_GUARANTEE, "failed to guarantee pod resources");
-    vmi_fail(p, VMI_FAILED_GUARANTEE, "failed to guarantee pod resources");
+    vmi_tell(p, VMI_FAILED_GUARANTEE, "failed to guarantee pod resources");
     return 0;
 }
 

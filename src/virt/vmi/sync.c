@@ -52,13 +52,18 @@ static int delete_attachments(struct vmi_pass *p)
 
 static bool is_migrating_elsewhere(const struct vmi_pass *p)
 {
-    static const char *const idle[] = {"", "Pending", "Succeeded", "Failed"};
+    static const char *const idle[] = {"", "Pending", "WaitingForSync", "Synchronizing", "Succeeded", "Failed"};
     const struct kube_items migrations =
         kube_lookup_index(p->request, VIRT_MIGRATION, VIRT_INDEX_VMI_NAME, kube_request_key(p->request));
 
-    for (size_t i = 0; i < migrations.n; i++)
-        if (!kb_in_list(((const struct kv_vmim *)migrations.items[i])->status.phase, idle, KB_ARRAY_LEN(idle)))
+    for (size_t i = 0; i < migrations.n; i++) {
+        const struct kv_vmim *migration = migrations.items[i];
+        /* A sender has its target Pod elsewhere. */
+        const bool sends = migration->spec.send_to && kb_streq(migration->status.phase, "Scheduling");
+
+        if (!sends && !kb_in_list(migration->status.phase, idle, KB_ARRAY_LEN(idle)))
             return true;
+    }
     return false;
 }
 
@@ -176,6 +181,14 @@ static int start(struct vmi_pass *p, const struct vmi_storage_state *storage)
 
 /* ---- a Pod that is there ---- */
 
+static bool goes_at_once(const struct core_pod *pod)
+{
+    const int64_t *grace = pod->metadata.deletion_grace_period_seconds;
+
+    return api_is_being_deleted(&pod->metadata) && grace && *grace == 0;
+}
+
+/* As in the reference the event comes also for one that has not run yet, and so stays until it has. */
 static int delete_temporary(struct vmi_pass *p, const struct virt_pods *pods)
 {
     static const char *const served[] = {"Running", "Succeeded", "Failed"};
@@ -184,10 +197,10 @@ static int delete_temporary(struct vmi_pass *p, const struct virt_pods *pods)
     for (size_t i = 0; i < pods->n; i++) {
         const struct core_pod *pod = pods->items[i];
 
-        if (!virt_pod_is_temporary(pod) || api_is_being_deleted(&pod->metadata) ||
-            !kb_in_list(pod->status.phase, served, KB_ARRAY_LEN(served)))
+        if (!virt_pod_is_temporary(pod))
             continue;
-        if (vmi_delete_pod(p, pod, 0, &error) < 0) {
+        if (kb_in_list(pod->status.phase, served, KB_ARRAY_LEN(served)) && !goes_at_once(pod) &&
+            vmi_delete_pod(p, pod, 0, &error) < 0) {
             vmi_event(p, KUBE_EVENT_WARNING, VMI_FAILED_DELETE,
                       "Failed to delete WaitForFirstConsumer temporary pod %s", pod->metadata.name);
             return vmi_fail(p, VMI_FAILED_HOTPLUG_SYNC, "failed to clean up temporary pods: %s", error.message);
@@ -234,7 +247,10 @@ static int keep(struct vmi_pass *p, const struct vmi_storage_state *storage)
         return 0;
     if (check_virtiofs(p) < 0)
         return -1;
-    return virt_pod_is_ready(p->pod) ? vmi_sync_hotplug(p) : 0;
+    if (!virt_pod_is_ready(p->pod))
+        return 0;
+    p->serves = true;
+    return vmi_sync_hotplug(p);
 }
 
 int vmi_sync(struct vmi_pass *p)

@@ -66,6 +66,13 @@ int vmi_wait(struct vmi_pass *p, const char *reason, const char *format, ...)
     return -1;
 }
 
+void vmi_tell(struct vmi_pass *p, const char *reason, const char *message)
+{
+    const bool informal = !p->sync.reason || p->sync.informal;
+
+    p->sync = (struct vmi_sync_error){reason, message, informal};
+}
+
 /* ---- mappings ---- */
 
 static void note_deletion(struct vmi_controller *self, struct kb_arena *arena, const struct core_pod *pod,

@@ -68,6 +68,7 @@ struct vmi_pass {
     struct vmi_sync_error sync;
     struct vmi_event_list events; /* told when the status that they belong to is written */
     bool rendered;                /* a launcher Pod was, or should have been, made from the VMI */
+    bool serves;                  /* the steps got as far as a launcher Pod that is ready */
 };
 
 /* The current Pod when it is a launcher and not a stand-in; otherwise NULL. */
@@ -80,6 +81,8 @@ void vmi_event_later(struct vmi_pass *p, const char *type, const char *reason, c
 /* Sets the sync error; returns -1. `informal` as in struct vmi_sync_error. */
 int vmi_fail(struct vmi_pass *p, const char *reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int vmi_wait(struct vmi_pass *p, const char *reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* What the Pod says, in place of an error of the steps; these are tried again as before. */
+void vmi_tell(struct vmi_pass *p, const char *reason, const char *message);
 
 /* ---- steps: 0: done, or nothing to do; -1: sync error set, the rest is for a later pass ---- */
 
