@@ -115,6 +115,20 @@ static void lists_in_another_order_are_not_written_again(void **state)
     assert_string_equal(cluster_writes(c), "");
 }
 
+static void interfaces_in_another_order_are_not_written_again(void **state)
+{
+    struct cluster *c = *state;
+
+    vmi_bring_up(c, ",\"networks\":[{\"name\":\"default\",\"pod\":{}},{\"name\":\"blue\",\"multus\":"
+                    "{\"networkName\":\"blue\"}}]");
+    cluster_patch(c, VMIS, "vmi1",
+                  "{\"status\":{\"interfaces\":[{\"interfaceName\":\"lo\",\"infoSource\":\"guest-agent\"},"
+                  "{\"name\":\"blue\",\"infoSource\":\"domain\",\"podInterfaceName\":\"pod16477688c0e\"},"
+                  "{\"name\":\"default\",\"infoSource\":\"domain\",\"podInterfaceName\":\"eth0\"}]}}");
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "");
+}
+
 static void a_null_that_somebody_dropped_does_not_stop_the_patch(void **state)
 {
     struct cluster *c = *state;
@@ -228,6 +242,7 @@ int main(void)
         VMI_TEST(a_paused_guest_closes_the_readiness_gate),
         VMI_TEST(a_settled_instance_is_not_written_again),
         VMI_TEST(lists_in_another_order_are_not_written_again),
+        VMI_TEST(interfaces_in_another_order_are_not_written_again),
         VMI_TEST(a_null_that_somebody_dropped_does_not_stop_the_patch),
         VMI_TEST(a_pod_that_dies_early_fails_its_instance),
         VMI_TEST(a_pod_that_is_gone_before_it_was_told_of_fails_its_instance),
