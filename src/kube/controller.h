@@ -78,7 +78,8 @@ struct kube_runtime *kube_runtime_new(const struct kube_runtime_options *options
 void kube_runtime_free(struct kube_runtime *runtime); /* stops everything first */
 
 #define KUBE_MAX_INFORMERS 96
-/* `id` is the program's own number of the informer (an enum), below KUBE_MAX_INFORMERS. The spec must stay. */
+/* `id` is the program's own number of the informer (an enum), below KUBE_MAX_INFORMERS. The spec must stay.
+ * Handlers that its store has before the first controller watches it are told of changes before controllers are. */
 void kube_runtime_add_informer(struct kube_runtime *runtime, int id, const struct kube_informer_spec *spec);
 struct kube_informer *kube_runtime_informer(struct kube_runtime *runtime, int id); /* NULL: not added */
 /* The definition must stay. `threads` 0: the definition's. After the informers it watches are added (or it aborts),

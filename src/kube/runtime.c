@@ -124,7 +124,6 @@ void kube_runtime_add_informer(struct kube_runtime *runtime, int id, const struc
     informer->id = id;
     informer->spec = spec;
     informer->informer = kube_informer_new(spec, &options);
-    kube_store_add_handler(kube_informer_store(informer->informer), kube_mapping_handler, informer);
     runtime->informers[id] = informer;
 }
 
@@ -188,6 +187,8 @@ static void bind(struct kube_runtime *runtime, struct kube_runtime_controller *c
             abort(); /* a controller that watches what nobody has added would wait for ever */
         *kb_vec_push(NULL, &informer->bindings) =
             (struct kube_runtime_binding){.controller = controller, .map = definition->watches[i].map};
+        if (informer->bindings.n == 1)
+            kube_store_add_handler(kube_informer_store(informer->informer), kube_mapping_handler, informer);
     }
 }
 

@@ -169,6 +169,45 @@ static void a_mapping_may_look_up_others(void **state)
     expect_ran(f, "ns/b");
 }
 
+struct order {
+    struct kube_runtime *runtime;
+    bool told;         /* the handler */
+    bool mapped_after; /* the controller, and the handler before it */
+};
+
+static void note_told(void *userdata, const struct api_object *before, const struct api_object *after)
+{
+    struct order *order = userdata;
+    (void)before;
+    (void)after;
+    order->told = true;
+}
+
+static void note_mapped(void *self, struct kube_enqueuer *to, const void *before, const void *after)
+{
+    struct order *order = self;
+    (void)to;
+    (void)before;
+    (void)after;
+    order->mapped_after = order->told;
+}
+
+static void who_listens_before_a_controller_is_added_is_told_before_it(void **state)
+{
+    static const struct kube_watch watch = {PODS, note_mapped};
+    static const struct kube_controller controller = {
+        .name = "late", .queue_name = "late", .kind = "Pod", .watches = &watch, .n_watches = 1, .threads = 1};
+    struct fixture *f = *state;
+    struct order order = {.runtime = kube_runtime_new(&(struct kube_runtime_options){
+                              .client = f->client, .clock = script_clock(f->script), .random = f->random})};
+    kube_runtime_add_informer(order.runtime, PODS, &pods);
+    kube_store_add_handler(kube_informer_store(kube_runtime_informer(order.runtime, PODS)), note_told, &order);
+    kube_runtime_add_controller(order.runtime, &controller, &order, 0);
+    put_pod(order.runtime, "a", "1", "n");
+    assert_true(order.mapped_after);
+    kube_runtime_free(order.runtime);
+}
+
 static void an_error_is_retried_slower_and_slower_until_it_is_over(void **state)
 {
     struct fixture *f = *state;
@@ -596,6 +635,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_change_runs_its_key_once),
         TEST(a_mapping_may_look_up_others),
+        TEST(who_listens_before_a_controller_is_added_is_told_before_it),
         TEST(an_error_is_retried_slower_and_slower_until_it_is_over),
         TEST(a_key_comes_back_when_it_asked_to),
         TEST(of_several_delays_the_nearest_counts),
