@@ -3,6 +3,7 @@
  * has a sidecar image. Users see what is wrong with the annotation in a condition, so the messages are Go's.
  */
 #include "api/codec.h"
+#include "base/json_fault.h"
 #include "virt/launcher/launcher_internal.h"
 #include "virt/launcher/words.h"
 #include <stddef.h>
@@ -173,11 +174,14 @@ static int read_list(struct launcher *l, yyjson_val *list, struct kube_error *re
 static int read_annotation(struct launcher *l, struct kube_error *reterr)
 {
     const char *json = api_map_get(&l->vmi->metadata.annotations, LAUNCHER_ANNOTATION_SIDECARS);
+    const char *fault = json ? kb_json_fault(l->arena, json, strlen(json)) : NULL;
     yyjson_doc *doc;
     int r;
 
     if (!json)
         return 0;
+    if (fault)
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "%s", fault);
     if (api_parse(json, strlen(json), &doc, reterr) < 0)
         return kube_error_wrap(reterr, "annotation " LAUNCHER_ANNOTATION_SIDECARS);
     r = read_list(l, yyjson_doc_get_root(doc), reterr);
