@@ -85,6 +85,29 @@ const char *kb_join(struct kb_arena *arena, const char *const *parts, size_t n, 
     return text;
 }
 
+const char *kb_path_dir(struct kb_arena *arena, const char *path)
+{
+    const char *last = strrchr(path, '/'), *const * parts;
+    const bool rooted = *path == '/';
+    size_t n = kb_split(arena, last ? kb_arena_strndup(arena, path, (size_t)(last - path)) : "", '/', &parts);
+    const char **kept = kb_arena_many(arena, const char *, n);
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!*parts[i] || kb_streq(parts[i], "."))
+            continue;
+        if (!kb_streq(parts[i], ".."))
+            kept[n_kept++] = parts[i];
+        else if (n_kept > 0 && !kb_streq(kept[n_kept - 1], ".."))
+            n_kept--;
+        else if (!rooted)
+            kept[n_kept++] = parts[i];
+    }
+    if (n_kept == 0)
+        return rooted ? "/" : ".";
+    return kb_arena_printf(arena, "%s%s", rooted ? "/" : "", kb_join(arena, kept, n_kept, "/"));
+}
+
 const char *kb_quote(struct kb_arena *arena, const char *text)
 {
     struct kb_strbuf b = {.arena = arena};

@@ -33,6 +33,8 @@ bool kb_parse_int(const char *text, long long min, long long max, long long *ret
 /* Splits at `separator`; empty parts are kept, as Go's strings.Split. Returns the count. */
 size_t kb_split(struct kb_arena *arena, const char *text, char separator, const char *const **ret_parts);
 const char *kb_join(struct kb_arena *arena, const char *const *parts, size_t n, const char *separator);
+/* Go's path.Dir: all but the last element, shortest spelling ("/a/../b//c" -> "/b", "c" -> "."). */
+const char *kb_path_dir(struct kb_arena *arena, const char *path);
 /* Go's %q for a string. Characters that Unicode has not assigned count as printable. */
 const char *kb_quote(struct kb_arena *arena, const char *text);
 bool kb_utf8_valid(const char *bytes, size_t n);

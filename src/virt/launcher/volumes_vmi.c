@@ -83,21 +83,12 @@ static int add_data_volume(struct launcher *l, const struct kv_volume *volume, s
 
 /* ---- others ---- */
 
-static const char *directory_of(struct kb_arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (!slash)
-        return ".";
-    return slash == path ? "/" : kb_arena_strndup(arena, path, (size_t)(slash - path));
-}
-
 static void add_host_disk(struct launcher *l, const struct kv_volume *volume)
 {
     const struct kv_host_disk *disk = volume->host_disk;
     struct core_host_path_volume_source *source = kb_arena_one(l->arena, struct core_host_path_volume_source);
 
-    source->path = directory_of(l->arena, disk->path);
+    source->path = kb_path_dir(l->arena, disk->path);
     source->type = "";
     if (kb_streq(disk->type, "Disk"))
         source->type = "Directory";

@@ -201,18 +201,34 @@ static void base64_is_read_as_in_go(void **state)
     }
 }
 
+static void a_directory_is_spelled_as_go_does(void **state)
+{
+    static const struct {
+        const char *path, *dir;
+    } rows[] = {
+        {"/a/b", "/a"},     {"", "."},     {"/", "/"},     {"a", "."},          {"a/b", "a"},
+        {"//a//b", "/a"},   {"/x/", "/x"}, {"a//", "a"},   {"./a", "."},        {"/a/../b/c", "/b"},
+        {"/../a/b", "/a"},  {"/..", "/"},  {"../a", ".."}, {"a/../../b", ".."}, {"../../x/..", "../../x"},
+        {"/..x/a", "/..x"},
+    };
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
+        const char *dir = kb_path_dir(arena, rows[i].path);
+        if (!kb_streq(dir, rows[i].dir))
+            fail_msg("%s: %s is not %s", rows[i].path, dir, rows[i].dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes_and_suffixes_are_found),
-        cmocka_unit_test(null_equals_only_null),
-        cmocka_unit_test(a_list_knows_its_members),
-        cmocka_unit_test(integers_are_read_whole_and_in_range),
-        cmocka_unit_test(splitting_keeps_empty_parts),
-        cmocka_unit_test(joining_puts_separators_between),
-        cmocka_unit_test(quotes_are_gos),
-        cmocka_unit_test(only_valid_utf8_is_taken),
-        cmocka_unit_test(base64_is_written_with_padding),
+        cmocka_unit_test(prefixes_and_suffixes_are_found),   cmocka_unit_test(null_equals_only_null),
+        cmocka_unit_test(a_list_knows_its_members),          cmocka_unit_test(integers_are_read_whole_and_in_range),
+        cmocka_unit_test(splitting_keeps_empty_parts),       cmocka_unit_test(joining_puts_separators_between),
+        cmocka_unit_test(a_directory_is_spelled_as_go_does), cmocka_unit_test(quotes_are_gos),
+        cmocka_unit_test(only_valid_utf8_is_taken),          cmocka_unit_test(base64_is_written_with_padding),
         cmocka_unit_test(base64_is_read_as_in_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
