@@ -110,10 +110,49 @@ bool kube_selector_matches(const char *selector, const struct api_string_map *la
     }
 }
 
+/* ---- structured selectors ---- */
+
+enum { MOST_NAME = 63, MOST_PREFIX = 253 };
+
+/* Letters and digits at both ends, `others` too between them; `lower`: no capital letters. */
+static bool is_name(struct span text, const char *others, size_t most, bool lower)
+{
+    if (text.start == text.end || text.end - text.start > (ptrdiff_t)most)
+        return false;
+    for (const char *p = text.start; p < text.end; p++) {
+        bool inside = p > text.start && p + 1 < text.end && *p && strchr(others, *p);
+        if (!inside && (!isalnum((unsigned char)*p) || (lower && isupper((unsigned char)*p))))
+            return false;
+    }
+    return true;
+}
+
+static bool is_label_key(const char *key)
+{
+    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
+    if (slash && !is_name((struct span){key, slash}, "-.", MOST_PREFIX, true))
+        return false;
+    return is_name((struct span){name, name + strlen(name)}, "-_.", MOST_NAME, false);
+}
+
+/* As labels.NewRequirement has it: a set to choose from, or none, and nothing that no label can be. */
+static bool is_valid(const struct meta_label_selector_requirement *r)
+{
+    bool of_set = kb_streq(r->operator, "In") || kb_streq(r->operator, "NotIn");
+    if (!is_label_key(r->key) || of_set != (r->values.n > 0))
+        return false;
+    api_list_foreach (value, &r->values)
+        if (**value && !is_name((struct span){*value, *value + strlen(*value)}, "-_.", MOST_NAME, false))
+            return false;
+    return true;
+}
+
 static bool expression_matches(const struct meta_label_selector_requirement *r, const struct api_string_map *labels)
 {
     const char *value = api_map_get(labels, r->key);
     bool in = value && api_strings_has(&r->values, value);
+    if (!is_valid(r))
+        return false;
     if (kb_streq(r->operator, "In"))
         return in;
     if (kb_streq(r->operator, "NotIn"))

@@ -14,8 +14,8 @@
 
 /* `selector` NULL or "": matches. A selector that can't be read matches nothing. */
 bool kube_selector_matches(const char *selector, const struct api_string_map *labels);
-/* NULL matches nothing, an empty one everything, as metav1.LabelSelectorAsSelector. An unknown operator matches
- * nothing. */
+/* NULL matches nothing, an empty one everything, as metav1.LabelSelectorAsSelector. One that Go
+ * refuses - an unknown operator, a set without values, a key that no label has - matches nothing. */
 bool kube_label_selector_matches(const struct meta_label_selector *selector, const struct api_string_map *labels);
 
 #endif

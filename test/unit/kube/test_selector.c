@@ -54,10 +54,12 @@ static void text_selectors_match_as_the_api_server_does(void **state)
     assert_true(kube_selector_matches(NULL, &labels));
 }
 
+/* `value` NULL: there are no values. */
 static bool expression_matches(const char *key, const char *operator, const char * value)
 {
     const char *values[] = {"x", value};
-    struct meta_label_selector_requirement requirement = {.key = key, .operator= operator, .values = {2, values} };
+    struct meta_label_selector_requirement requirement = {
+        .key = key, .operator= operator, .values = {value ? 2 : 0, values} };
     struct meta_label_selector selector = {.match_expressions = {1, &requirement}};
     return kube_label_selector_matches(&selector, &labels);
 }
@@ -72,10 +74,10 @@ static void structured_selectors_match_labels_and_expressions(void **state)
     assert_false(expression_matches("app", "In", "y"));
     assert_false(expression_matches("app", "NotIn", "virt"));
     assert_true(expression_matches("none", "NotIn", "virt"));
-    assert_true(expression_matches("app", "Exists", ""));
-    assert_false(expression_matches("none", "Exists", ""));
-    assert_true(expression_matches("none", "DoesNotExist", ""));
-    assert_false(expression_matches("app", "DoesNotExist", ""));
+    assert_true(expression_matches("app", "Exists", NULL));
+    assert_false(expression_matches("none", "Exists", NULL));
+    assert_true(expression_matches("none", "DoesNotExist", NULL));
+    assert_false(expression_matches("app", "DoesNotExist", NULL));
     assert_false(expression_matches("app", "Near", "virt"));
 }
 
@@ -86,9 +88,26 @@ static void an_empty_structured_selector_matches_all_and_a_missing_one_nothing(v
     assert_false(kube_label_selector_matches(NULL, &labels));
 }
 
+static void what_go_refuses_matches_nothing(void **state)
+{
+    (void)state;
+    assert_false(expression_matches("none", "NotIn", NULL));
+    assert_false(expression_matches("app", "Exists", "y"));
+    assert_false(expression_matches("none", "DoesNotExist", "y"));
+    assert_false(expression_matches("none", "NotIn", "bad value"));
+    assert_false(expression_matches("none", "NotIn", "-y"));
+    assert_false(expression_matches("", "DoesNotExist", NULL));
+    assert_false(expression_matches("a b", "DoesNotExist", NULL));
+    assert_false(expression_matches("Upper.io/x", "DoesNotExist", NULL));
+    assert_false(expression_matches("x.io/a/b", "DoesNotExist", NULL));
+    assert_true(expression_matches("x-1.io/A_b.c", "DoesNotExist", NULL));
+    assert_true(expression_matches("none", "NotIn", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_go_refuses_matches_nothing),
         cmocka_unit_test(text_selectors_match_as_the_api_server_does),
         cmocka_unit_test(structured_selectors_match_labels_and_expressions),
         cmocka_unit_test(an_empty_structured_selector_matches_all_and_a_missing_one_nothing),
