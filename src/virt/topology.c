@@ -34,11 +34,14 @@ static bool has_reenlightenment(const struct kv_vmi *vmi)
 
 enum virt_tsc_requirement virt_tsc_requirement(const struct kv_vmi *vmi)
 {
-    if (!kb_streq(vmi->spec.architecture, "amd64"))
-        return VIRT_TSC_NOT_REQUIRED;
     if (has_invariant_tsc(vmi))
         return VIRT_TSC_FOR_BOOT;
     return has_reenlightenment(vmi) ? VIRT_TSC_FOR_MIGRATION : VIRT_TSC_NOT_REQUIRED;
+}
+
+enum virt_tsc_requirement virt_tsc_hint_requirement(const struct kv_vmi *vmi)
+{
+    return kb_streq(vmi->spec.architecture, "amd64") ? virt_tsc_requirement(vmi) : VIRT_TSC_NOT_REQUIRED;
 }
 
 static bool is_true(const struct core_node *node, const char *label)

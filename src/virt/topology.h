@@ -13,7 +13,9 @@ struct kube_request;
 struct virt_config;
 
 enum virt_tsc_requirement { VIRT_TSC_NOT_REQUIRED, VIRT_TSC_FOR_MIGRATION, VIRT_TSC_FOR_BOOT };
-enum virt_tsc_requirement virt_tsc_requirement(const struct kv_vmi *vmi); /* NOT_REQUIRED but on amd64 */
+enum virt_tsc_requirement virt_tsc_requirement(const struct kv_vmi *vmi);
+/* For whom a frequency is looked for: NOT_REQUIRED but on amd64. One that is known holds on any architecture. */
+enum virt_tsc_requirement virt_tsc_hint_requirement(const struct kv_vmi *vmi);
 
 /* Hz from the node's label; 0: it has none, or not a valid one. */
 int64_t virt_node_tsc_frequency(const struct core_node *node);

@@ -124,7 +124,7 @@ static void set_eviction(struct vmi_pass *p, struct kv_vmi *after)
 
 static int set_topology_hints(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
 {
-    const enum virt_tsc_requirement requirement = virt_tsc_requirement(p->vmi);
+    const enum virt_tsc_requirement requirement = virt_tsc_hint_requirement(p->vmi);
     struct kube_error error = {0};
     int64_t *frequency;
 

@@ -167,7 +167,7 @@ static int start(struct vmi_pass *p, const struct vmi_storage_state *storage)
     /* One that had a Pod never gets another. */
     if (!virt_vmi_is_unprocessed(p->vmi) || vmi_had_pod(p))
         return 0;
-    if (!p->vmi->status.topology_hints && virt_tsc_requirement(p->vmi) != VIRT_TSC_NOT_REQUIRED)
+    if (!p->vmi->status.topology_hints && virt_tsc_hint_requirement(p->vmi) != VIRT_TSC_NOT_REQUIRED)
         return 0;
     if (!storage->ready)
         return 0;

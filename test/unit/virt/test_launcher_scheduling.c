@@ -57,6 +57,10 @@ static void labels_that_the_node_must_have(void **state)
          "{'spec':{'architecture':'amd64','domain':{'features':{'hyperv':{'reenlightenment':{'enabled':true}}}}},"
          "'status':{'topologyHints':{'tscFrequency':2400000000}}}",
          "kubernetes.io/arch=amd64 scheduling.node.kubevirt.io/tsc-frequency-2400000000"},
+        {NULL,
+         "{'spec':{'domain':{'features':{'hyperv':{'reenlightenment':{'enabled':true}}}}},"
+         "'status':{'topologyHints':{'tscFrequency':2400000000}}}",
+         "scheduling.node.kubevirt.io/tsc-frequency-2400000000"},
         {NULL, "{'spec':{'domain':{}},'status':{'topologyHints':{'tscFrequency':2400000000}}}", ""},
         {NULL,
          "{'spec':{'architecture':'amd64','domain':{'cpu':{'features':[{'name':'invtsc','policy':'force'}]}}},"
