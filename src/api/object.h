@@ -16,7 +16,7 @@
  *     []T                           struct { size_t n; T *items; }      nil and empty differ: items NULL or not
  *     map[string]T                  struct { size_t n; struct { const char *key; T value; } *items; }   sorted by key
  *     []byte                        const char *          base64 text as on the wire
- *     resource.Quantity             const char *          canonical text (decoding brings it into Go's canonical form)
+ *     resource.Quantity             const char *          text; written in Go's canonical form
  *     metav1.Time, MicroTime,
  *     metav1.Duration               const char *          text; "" (or NULL behind a pointer) when absent
  *     intstr.IntOrString            struct api_int_or_string

@@ -132,6 +132,13 @@ static const char *number_text(struct api_scalar_reader *reader, yyjson_val *val
     return kb_strbuf_text(&b);
 }
 
+/* What its canonical text does not tell matters to sums: the format, and that copies share the number. */
+static bool says_more_than_canonical(const char *text, struct kb_quantity quantity, const char *canonical)
+{
+    return kb_quantity_is_by_reference(text) || kb_quantity_of(canonical).format != quantity.format;
+}
+
+/* Canonical text, but for quantities that lose by it; those become canonical when they are written. */
 static int read_quantity(struct api_scalar_reader *reader, yyjson_val *value, const char **ret)
 {
     const char *text;
@@ -149,7 +156,10 @@ static int read_quantity(struct api_scalar_reader *reader, yyjson_val *value, co
     if (kb_quantity_parse(text, &quantity, reader->reterr) < 0)
         return -1;
     kb_quantity_format_text(quantity, canonical);
-    *ret = api_text_pool_add(reader->pool, canonical, strlen(canonical));
+    if (says_more_than_canonical(text, quantity, canonical))
+        *ret = text;
+    else
+        *ret = api_text_pool_add(reader->pool, canonical, strlen(canonical));
     return 0;
 }
 
@@ -365,6 +375,18 @@ static void append_double(struct kb_strbuf *b, double number)
     kb_strbuf_puts(b, text);
 }
 
+static void append_quantity(struct kb_strbuf *b, const char *text)
+{
+    char canonical[KB_QUANTITY_TEXT];
+    struct kb_quantity quantity;
+
+    if (!kb_quantity_is_canonical(text) && kb_quantity_parse(text, &quantity, NULL) == 0) {
+        kb_quantity_format_text(quantity, canonical);
+        text = canonical;
+    }
+    api_append_text(b, text);
+}
+
 /* The absent value of a text kind, or the text itself. */
 static void append_text_kind(struct kb_strbuf *b, enum api_kind kind, const char *text)
 {
@@ -377,6 +399,8 @@ static void append_text_kind(struct kb_strbuf *b, enum api_kind kind, const char
         kb_strbuf_puts(b, absent[kind]);
     else if (kind == API_RAW)
         kb_strbuf_puts(b, text);
+    else if (kind == API_QUANTITY)
+        append_quantity(b, text);
     else
         api_append_text(b, text);
 }

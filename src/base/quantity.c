@@ -294,6 +294,23 @@ static long long digits_value(const struct scan *scan)
     return value;
 }
 
+/* What Go's 64 bits hold: 18 digits, or whole numbers with a binary suffix below about 10^15. */
+static bool fits_64_bits(const struct scan *scan)
+{
+    const size_t most_digits = 18;
+    const int most_binary_digits = 14;
+    size_t whole = scan->whole_digits > 0 ? scan->whole_digits : 1;
+    if (scan->format == KB_QUANTITY_BINARY_SI)
+        return scan->fraction_digits == 0 && (int)whole + 3 * scan->exponent <= most_binary_digits;
+    return whole + scan->fraction_digits <= most_digits && scan->exponent - (int)scan->fraction_digits >= -NANO_DIGITS;
+}
+
+bool kb_quantity_is_by_reference(const char *text)
+{
+    struct scan scan;
+    return !kb_streq(text, "0") && scan_quantity(text, &scan, NULL) == 0 && !fits_64_bits(&scan);
+}
+
 /* Go reuses text that it takes for canonical by a few quick signs (which "+1", "01" and "1.500" show as well). */
 static bool go_keeps_text(const struct scan *scan)
 {

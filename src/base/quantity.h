@@ -37,6 +37,10 @@ const char *kb_quantity_text(struct kb_arena *arena, struct kb_quantity q);
  * that its own printing would not give ("1.500", "+1", "1e0") and keeps them as they are; so they count here. */
 bool kb_quantity_is_canonical(const char *text);
 
+/* True when Go does not hold the parsed text in 64 bits ("1.5Gi", "1000Ti"): copies of such a quantity share one big
+ * number, so that adding to one of them adds to all. */
+bool kb_quantity_is_by_reference(const char *text);
+
 int64_t kb_quantity_value(struct kb_quantity q);       /* Go's Value(): rounded away from zero, saturating */
 int64_t kb_quantity_milli_value(struct kb_quantity q); /* Go's MilliValue(), likewise */
 double kb_quantity_double(struct kb_quantity q);

@@ -104,7 +104,7 @@ static void request_memory(struct launcher *l, struct launcher_sums *sums)
     struct kb_quantity quantity;
 
     if (limit && !kb_quantity_is_zero(limit->quantity))
-        launcher_sums_set(sums, LAUNCHER_VMI, LAUNCHER_REQUEST, "memory", limit->quantity, limit->text, "memory limit");
+        launcher_sums_copy(sums, LAUNCHER_VMI, LAUNCHER_REQUEST, "memory", limit, "memory limit");
     if (launcher_sums_find(sums, LAUNCHER_VMI, LAUNCHER_REQUEST, "memory"))
         return;
     if (memory && memory->guest)
@@ -227,11 +227,11 @@ static void pin_cpus(struct launcher *l, struct launcher_sums *sums)
         isolate_emulator(l, sums);
     request = launcher_sums_find(sums, LAUNCHER_VMI, LAUNCHER_REQUEST, "memory");
     if (request)
-        launcher_sums_set(sums, LAUNCHER_VMI, LAUNCHER_LIMIT, "memory", request->quantity, request->text, limit_rule);
+        launcher_sums_copy(sums, LAUNCHER_VMI, LAUNCHER_LIMIT, "memory", request, limit_rule);
 }
 
-/* The shortest decimal number that reads as `value`, as Go's %g writes it, as a quantity. */
-static struct kb_quantity quantity_of_double(double value, bool milli)
+/* The shortest decimal number that reads as `value`, as Go's %g writes it. */
+static const char *text_of_double(struct kb_arena *arena, double value, bool milli)
 {
     enum { MOST_DIGITS = 17, LARGE = 6 }; /* from 10^6 on, %g has an exponent */
     char text[512];
@@ -243,16 +243,14 @@ static struct kb_quantity quantity_of_double(double value, bool milli)
     exponent = atoi(strchr(text, 'e') + 1);
     if (exponent < LARGE)
         snprintf(text, sizeof(text), "%.*f", digits > exponent ? digits - exponent : 0, value);
-    if (milli)
-        strcat(text, "m");
-    return kb_quantity_of(text);
+    return kb_arena_printf(arena, "%s%s", text, milli ? "m" : "");
 }
 
-static struct kb_quantity share_of_cpu(int64_t total, int64_t ratio)
+static const char *share_of_cpu(struct kb_arena *arena, int64_t total, int64_t ratio)
 {
     double value = (double)total / (double)ratio;
 
-    return value < 1 ? quantity_of_double(value * MILLI, true) : quantity_of_double(value, false);
+    return value < 1 ? text_of_double(arena, value * MILLI, true) : text_of_double(arena, value, false);
 }
 
 static bool has_quota_of(struct launcher *l, const char *hard)
@@ -297,11 +295,13 @@ static void share_cpus(struct launcher *l, struct launcher_sums *sums)
 {
     const int64_t total = virt_vmi_vcpus(l->vmi) + io_threads(l->vmi);
     const int64_t ratio = l->config->spec->developer_configuration->cpu_allocation_ratio;
+    const char *share;
 
     if (total == 0 || ratio <= 0)
         return;
-    launcher_sums_set(sums, LAUNCHER_CALCULATED, LAUNCHER_REQUEST, "cpu", share_of_cpu(total, ratio), NULL,
-                      "vCPUs and IO threads / cpuAllocationRatio");
+    share = share_of_cpu(l->arena, total, ratio);
+    launcher_sums_set(sums, LAUNCHER_CALCULATED, LAUNCHER_REQUEST, "cpu", kb_quantity_of(share),
+                      kb_quantity_is_canonical(share) ? share : NULL, "vCPUs and IO threads / cpuAllocationRatio");
     if (needs_cpu_limit(l))
         launcher_sums_set(sums, LAUNCHER_CALCULATED, LAUNCHER_LIMIT, "cpu",
                           kb_quantity_from(total, KB_QUANTITY_DECIMAL_SI), NULL, "quota or selector of the namespace");

@@ -7,6 +7,9 @@
  *
  * A quantity keeps the format it was written in (a sum keeps the format of its first part that isn't zero), and its
  * text as long as nothing is added.
+ *
+ * Some amounts are held by reference (kb_quantity_is_by_reference): a copy made of one, say of a limit of 1.5Gi as the
+ * request that is missing, changes with it. Users of the reference see the overhead twice then, and so do ours.
  */
 #ifndef VIRT_LAUNCHER_RESOURCES_INTERNAL_H
 #define VIRT_LAUNCHER_RESOURCES_INTERNAL_H
@@ -41,7 +44,8 @@ enum launcher_side { LAUNCHER_REQUEST, LAUNCHER_LIMIT, LAUNCHER_N_SIDES };
 struct launcher_amount {
     const char *name;
     struct kb_quantity quantity;
-    const char *text; /* as written by the user; NULL: a sum */
+    const char *text;   /* as written by the user; NULL: a sum */
+    unsigned reference; /* amounts with the same number change together; 0: on its own */
 };
 struct launcher_amounts {
     size_t n;
@@ -59,6 +63,7 @@ struct launcher_noted_terms {
 struct launcher_sums {
     struct kb_arena *arena;
     struct launcher_amounts amounts[LAUNCHER_N_LAYERS][LAUNCHER_N_SIDES];
+    unsigned n_references;
     struct launcher_noted_terms *trace; /* NULL: not wanted */
 };
 
@@ -70,9 +75,12 @@ struct kb_quantity launcher_sums_value(const struct launcher_sums *sums, enum la
 /* `text` NULL: as the quantity prints. */
 void launcher_sums_set(struct launcher_sums *sums, enum launcher_layer layer, enum launcher_side side, const char *name,
                        struct kb_quantity quantity, const char *text, const char *rule);
+/* `from`: found in the sums. */
+void launcher_sums_copy(struct launcher_sums *sums, enum launcher_layer layer, enum launcher_side side,
+                        const char *name, const struct launcher_amount *from, const char *rule);
 void launcher_sums_add(struct launcher_sums *sums, enum launcher_layer layer, enum launcher_side side, const char *name,
                        struct kb_quantity quantity, const char *rule);
-/* One more of a device on both sides, unless the VMI itself says how many. */
+/* One more of a device on both sides, unless the VMI itself says how many (and not by reference). */
 void launcher_sums_add_device(struct launcher_sums *sums, const char *name, const char *rule);
 /* Both layers in one, as Go prints them. */
 struct api_string_map launcher_sums_result(const struct launcher_sums *sums, enum launcher_side side);

@@ -65,6 +65,29 @@ void launcher_sums_set(struct launcher_sums *sums, enum launcher_layer layer, en
         note(sums, layer, side, name, change, rule);
     amount->quantity = quantity;
     amount->text = text;
+    amount->reference = text && kb_quantity_is_by_reference(text) ? ++sums->n_references : 0;
+}
+
+void launcher_sums_copy(struct launcher_sums *sums, enum launcher_layer layer, enum launcher_side side,
+                        const char *name, const struct launcher_amount *from, const char *rule)
+{
+    const struct launcher_amount source = *from; /* it may move */
+
+    launcher_sums_set(sums, layer, side, name, source.quantity, source.text, rule);
+    find_or_add(sums, layer, side, name)->reference = source.reference;
+}
+
+static void add_to_all_of(struct launcher_sums *sums, unsigned reference, struct kb_quantity quantity, const char *rule)
+{
+    for (int layer = 0; layer < LAUNCHER_N_LAYERS; layer++)
+        for (int side = 0; side < LAUNCHER_N_SIDES; side++)
+            api_list_foreach (amount, &sums->amounts[layer][side]) {
+                if (amount->reference != reference)
+                    continue;
+                note(sums, (enum launcher_layer)layer, (enum launcher_side)side, amount->name, quantity, rule);
+                amount->quantity = kb_quantity_add(amount->quantity, quantity);
+                amount->text = NULL;
+            }
 }
 
 void launcher_sums_add(struct launcher_sums *sums, enum launcher_layer layer, enum launcher_side side, const char *name,
@@ -72,6 +95,10 @@ void launcher_sums_add(struct launcher_sums *sums, enum launcher_layer layer, en
 {
     struct launcher_amount *amount = find_or_add(sums, layer, side, name);
 
+    if (amount->reference) {
+        add_to_all_of(sums, amount->reference, quantity, rule);
+        return;
+    }
     note(sums, layer, side, name, quantity, rule);
     amount->quantity = kb_quantity_add(amount->quantity, quantity);
     amount->text = NULL;
@@ -79,10 +106,15 @@ void launcher_sums_add(struct launcher_sums *sums, enum launcher_layer layer, en
 
 void launcher_sums_add_device(struct launcher_sums *sums, const char *name, const char *rule)
 {
-    for (int side = 0; side < LAUNCHER_N_SIDES; side++)
-        if (!find(&sums->amounts[LAUNCHER_VMI][side], name))
-            launcher_sums_add(sums, LAUNCHER_CALCULATED, (enum launcher_side)side, name,
-                              kb_quantity_from(1, KB_QUANTITY_DECIMAL_SI), rule);
+    const struct kb_quantity one = kb_quantity_from(1, KB_QUANTITY_DECIMAL_SI);
+
+    for (int side = 0; side < LAUNCHER_N_SIDES; side++) {
+        const struct launcher_amount *own = find(&sums->amounts[LAUNCHER_VMI][side], name);
+
+        if (!own || own->reference)
+            launcher_sums_add(sums, own ? LAUNCHER_VMI : LAUNCHER_CALCULATED, (enum launcher_side)side, name, one,
+                              rule);
+    }
 }
 
 struct api_string_map launcher_sums_result(const struct launcher_sums *sums, enum launcher_side side)

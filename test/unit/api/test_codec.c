@@ -134,6 +134,22 @@ static void every_kind_and_shape_comes_back(void **state)
     api_object_unref(object);
 }
 
+static void quantities_keep_what_sums_need_until_they_are_written(void **state)
+{
+    static const struct {
+        const char *text, *kept;
+    } rows[] = {{"1.5Gi", "1.5Gi"}, {"0.5Ki", "0.5Ki"}, {"1E2", "1E2"},
+                {"1024Mi", "1Gi"},  {"1500m", "1500m"}, {"0.5", "500m"}};
+
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
+        struct shape *shape = decode(kb_arena_printf(arena, "{\"quantity\":\"%s\"}", rows[i].text));
+
+        assert_string_equal(shape->quantity, rows[i].kept);
+        assert_null(strstr(encode(shape), "."));
+    }
+}
+
 static void values_take_their_canonical_form(void **state)
 {
     (void)state;
@@ -276,6 +292,7 @@ static void equality_is_semantic(void **state)
 #define EQUAL(a, b)  assert_true(api_equal(&shape_type, decode(a), decode(b)))
 #define DIFFER(a, b) assert_false(api_equal(&shape_type, decode(a), decode(b)))
     EQUAL("{}", "{\"texts\":[],\"labels\":{}}");
+    EQUAL("{\"quantity\":\"1.5Gi\"}", "{\"quantity\":\"1536Mi\"}");
     EQUAL("{\"quantity\":\"1000m\"}", "{\"quantity\":\"1\"}");
     EQUAL("{\"quantity\":\"1024Mi\"}", "{\"quantity\":\"1073741824\"}");
     EQUAL("{\"raw\":{\"a\":1,\"b\":2}}", "{\"raw\":{\"b\":2,\"a\":1}}");
@@ -435,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_object_follows_the_omit_rules, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(absent_strings_are_empty_and_never_null, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(every_kind_and_shape_comes_back, new_arena, free_arena),
+        cmocka_unit_test_setup_teardown(quantities_keep_what_sums_need_until_they_are_written, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(values_take_their_canonical_form, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(null_is_absent, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(of_duplicate_keys_the_last_wins, new_arena, free_arena),

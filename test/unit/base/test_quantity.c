@@ -203,6 +203,20 @@ static void bad_quantities_are_refused_with_gos_message(void **state)
     }
 }
 
+static void large_and_broken_ones_are_by_reference(void **state)
+{
+    static const char *const shared[] = {"1.5Gi", "0.5Gi", "2.0Mi", "1000Ti", "1.0000000001", "1234567890123456789"};
+    static const char *const own[] = {"0", "00", "1Gi", "1.5G", "1.5", "16384Ki", "3Ti", "100m", "1e9", "1n", "x"};
+
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(shared); i++)
+        if (!kb_quantity_is_by_reference(shared[i]))
+            fail_msg("%s", shared[i]);
+    for (size_t i = 0; i < KB_ARRAY_LEN(own); i++)
+        if (kb_quantity_is_by_reference(own[i]))
+            fail_msg("%s", own[i]);
+}
+
 static void sums_and_comparisons_are_as_in_go(void **state)
 {
     (void)state;
@@ -297,6 +311,7 @@ int main(void)
         cmocka_unit_test(quantities_print_as_in_go),
         cmocka_unit_test(values_are_rounded_away_from_zero_and_saturate),
         cmocka_unit_test(bad_quantities_are_refused_with_gos_message),
+        cmocka_unit_test(large_and_broken_ones_are_by_reference),
         cmocka_unit_test(sums_and_comparisons_are_as_in_go),
         cmocka_unit_test(sums_stop_at_the_limit),
         cmocka_unit_test(fractions_of_binary_units_are_exact),

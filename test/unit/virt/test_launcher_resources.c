@@ -128,6 +128,19 @@ static void requests_and_limits_follow_the_domain(void **state)
         {NULL, "'cpu':{'cores':20},'ioThreads':{'supplementalPoolThreadCount':10},'memory':{'guest':'1Gi'}",
          "cpu=3 ephemeral-storage=50M memory=1444Mi", DEVICES},
         {NULL, "'cpu':{},'memory':{'guest':'1Gi'}", "ephemeral-storage=50M memory=1292Mi", DEVICES},
+        {"{'developerConfiguration':{'cpuAllocationRatio':8}}", "'cpu':{'cores':9},'memory':{'guest':'1Gi'}",
+         "cpu=1.125 ephemeral-storage=50M memory=1356Mi", DEVICES},
+        /* by reference: what is added to the request is added to the limit it was made of, and the other way round */
+        {NULL, "'resources':{'limits':{'memory':'1.5Gi'}}", "cpu=100m ephemeral-storage=50M memory=2072Mi",
+         DEVICES " memory=2072Mi"},
+        {NULL, "'cpu':{'cores':1,'dedicatedCpuPlacement':true},'memory':{'guest':'1.5Gi'}",
+         "cpu=1 ephemeral-storage=50M memory=2272Mi", "cpu=1 " DEVICES " memory=2272Mi"},
+        {NULL, "'resources':{'requests':{'memory':'1.5Gi'},'limits':{'memory':'1.5Gi'}}",
+         "cpu=100m ephemeral-storage=50M memory=1807Mi", DEVICES " memory=1807Mi"},
+        {NULL,
+         "'memory':{'guest':'1Gi'},'devices':{'gpus':[{'name':'a','deviceName':'x/gpu'}]},"
+         "'resources':{'limits':{'x/gpu':'0.5Ki'}}",
+         "cpu=100m ephemeral-storage=50M memory=2316Mi x/gpu=1", DEVICES " x/gpu=513"},
         /* dedicated ones */
         {NULL, "'cpu':{'cores':2,'threads':2,'dedicatedCpuPlacement':true},'memory':{'guest':'1Gi'}",
          "cpu=4 ephemeral-storage=50M memory=1416Mi", "cpu=4 " DEVICES " memory=1416Mi"},
