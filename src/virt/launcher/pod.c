@@ -48,10 +48,20 @@ static int add_containers(struct launcher *l, struct kube_error *reterr)
     return 0;
 }
 
+static int check_backend_storage(const struct launcher *l, struct kube_error *reterr)
+{
+    if (!virt_vmi_needs_backend_storage(l->vmi) || !kb_empty(l->input->backend_storage_claim))
+        return 0;
+    return kube_error_set(reterr, KUBE_ERROR_INVALID,
+                          "can't generate manifest without backend-storage PVC, waiting for the PVC to be created");
+}
+
 /* In this order: which error a user sees first is part of the behaviour. */
 static int find_parts(struct launcher *l, struct kube_error *reterr)
 {
     if (launcher_find_digests(l, reterr) < 0)
+        return -1;
+    if (check_backend_storage(l, reterr) < 0)
         return -1;
     if (launcher_resources(l, &l->resources, reterr) < 0)
         return -1;
@@ -75,9 +85,6 @@ int virt_launcher_pod(struct kb_arena *arena, const struct virt_launcher_input *
     if (launcher_init(&l, arena, input, reterr) < 0)
         return -1;
     l.memory_overhead = virt_launcher_memory_overhead(input->config, input->vmi);
-    if (virt_vmi_needs_backend_storage(input->vmi) && kb_empty(input->backend_storage_claim))
-        return kube_error_set(reterr, KUBE_ERROR_INVALID,
-                              "can't generate manifest without backend-storage PVC, waiting for the PVC to be created");
     if (find_parts(&l, reterr) < 0)
         return -1;
     pod->api_version = "v1";

@@ -158,6 +158,8 @@ static void a_wrong_annotation_is_explained_as_go_does(void **state)
          "json: cannot unmarshal string into Go struct field HookSidecar.args of type []string"},
         {"{}", "json: cannot unmarshal object into Go value of type hooks.HookSidecarList"},
         {"[5]", "json: cannot unmarshal number into Go value of type hooks.HookSidecar"},
+        {"", "unexpected end of JSON input"},
+        {"[{}] x", "invalid character 'x' after top-level value"},
     };
 
     (void)state;
@@ -228,6 +230,31 @@ static void digests_are_those_of_the_source(void **state)
     }
 }
 
+static void a_missing_digest_is_told_before_missing_storage(void **state)
+{
+    static const char *const image_ids[] = {"", "sha256:ab12"};
+    static const char *const messages[] = {"failed to identify image digest", "can't generate manifest without"};
+
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(image_ids); i++) {
+        struct kube_error error = {0};
+        struct core_pod *pod;
+        struct fixture f;
+
+        fixture_init(&f, NULL,
+                     "{'spec':{'domain':{'devices':{'tpm':{'persistent':true}}},"
+                     "'volumes':[{'name':'d','containerDisk':{'image':'g:1'}}]}}");
+        f.input.mode = VIRT_LAUNCHER_MIGRATION_TARGET;
+        f.input.source_pod = fixture_decode(
+            &f, &core_pod_type,
+            kb_arena_printf(f.arena, "{'status':{'containerStatuses':[{'name':'volumed','imageID':'%s'}]}}",
+                            image_ids[i]));
+        assert_int_equal(virt_launcher_pod(f.arena, &f.input, &pod, &error), -1);
+        assert_non_null(strstr(error.message, messages[i]));
+        fixture_done(&f);
+    }
+}
+
 static void an_image_volume_by_digest_needs_no_status(void **state)
 {
     struct kube_error error = {0};
@@ -280,7 +307,7 @@ static void volumes_come_in_the_order_of_their_groups(void **state)
                  "'disks':[{'name':'secret'}],'filesystems':[{'name':'cm','virtiofs':{}}],"
                  "'interfaces':[{'name':'n','sriov':{}}]}},"
                  "'volumes':[{'name':'disk','containerDisk':{'image':'g:1'}},{'name':'cm','configMap':{'name':'c'}},"
-                 "{'name':'host','hostDisk':{'path':'/data/a.img','type':'DiskOrCreate'}},"
+                 "{'name':'host','hostDisk':{'path':'/data//x/../a.img','type':'DiskOrCreate'}},"
                  "{'name':'secret','secret':{'secretName':'s'}},{'name':'empty','emptyDisk':{'capacity':'1Gi'}}]}}");
     assert_int_equal(launcher_add_volumes(&f.launcher, &error), 0);
     assert_string_equal(names(&f, &f.launcher.volumes),
@@ -434,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_wrong_annotation_is_explained_as_go_does),
         cmocka_unit_test(an_unknown_binding_plugin_is_an_error),
         cmocka_unit_test(digests_are_those_of_the_source),
+        cmocka_unit_test(a_missing_digest_is_told_before_missing_storage),
         cmocka_unit_test(an_image_volume_by_digest_needs_no_status),
         cmocka_unit_test(volumes_come_in_the_order_of_their_groups),
         cmocka_unit_test(claims_are_devices_or_mounts),
