@@ -53,6 +53,15 @@ static int name_object(const struct render_world *world, const struct render_obj
 
 /* ---- one instance ---- */
 
+/* As an API server gives it back after the webhooks: no text is NULL, quantities are canonical. */
+static int store(struct render_world *world, const struct kv_vmi *vmi, struct kv_vmi **ret, struct kube_error *reterr)
+{
+    struct kb_strbuf json = {.arena = world->arena};
+
+    api_encode(&kv_vmi_type, vmi, 0, &json);
+    return api_decode(world->arena, &kv_vmi_type, kb_strbuf_text(&json), json.length, ret, reterr);
+}
+
 static int add_instance(struct render_world *world, const struct render_object *object, const char *spec_path,
                         struct kv_vmi *vmi, struct render_instances *instances, struct kube_error *reterr)
 {
@@ -63,9 +72,12 @@ static int add_instance(struct render_world *world, const struct render_object *
     if (!world->options->as_stored && virt_default_vmi(world->arena, world->config, vmi, &error) < 0)
         return render_fail(reterr, object, spec_path, "%s", error.message);
     render_set_topology_hints(world, vmi);
-    /* A clone has no text that is NULL: as an API server's answer. */
-    *kb_vec_push(world->arena, instances) = (struct render_instance){
-        .object = object, .spec_path = spec_path, .vmi = api_clone(world->arena, &kv_vmi_type, vmi)};
+    if (world->options->as_stored)
+        vmi = api_clone(world->arena, &kv_vmi_type, vmi);
+    else if (store(world, vmi, &vmi, &error) < 0)
+        return render_fail(reterr, object, spec_path, "%s", error.message);
+    *kb_vec_push(world->arena, instances) =
+        (struct render_instance){.object = object, .spec_path = spec_path, .vmi = vmi};
     return 0;
 }
 

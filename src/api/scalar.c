@@ -375,16 +375,18 @@ static void append_double(struct kb_strbuf *b, double number)
     kb_strbuf_puts(b, text);
 }
 
+/* Only what reading kept is rewritten: a sum in binary format may print as "3000", which a reader takes for "3k". */
 static void append_quantity(struct kb_strbuf *b, const char *text)
 {
     char canonical[KB_QUANTITY_TEXT];
     struct kb_quantity quantity;
 
-    if (!kb_quantity_is_canonical(text) && kb_quantity_parse(text, &quantity, NULL) == 0) {
-        kb_quantity_format_text(quantity, canonical);
-        text = canonical;
+    if (kb_quantity_is_canonical(text) || kb_quantity_parse(text, &quantity, NULL) < 0) {
+        api_append_text(b, text);
+        return;
     }
-    api_append_text(b, text);
+    kb_quantity_format_text(quantity, canonical);
+    api_append_text(b, says_more_than_canonical(text, quantity, canonical) ? canonical : text);
 }
 
 /* The absent value of a text kind, or the text itself. */

@@ -5,12 +5,18 @@
 #include "virt/launcher/launcher_internal.h"
 #include "virt/launcher/words.h"
 
+static bool is_hotpluggable(const struct kv_volume *volume)
+{
+    return (volume->data_volume && volume->data_volume->hotpluggable) ||
+           (volume->persistent_volume_claim && volume->persistent_volume_claim->hotpluggable);
+}
+
+/* By name: so is a second volume of the same name. */
 static bool is_hotplugged(const struct kv_vmi *vmi, const struct kv_volume *volume)
 {
-    if (volume->data_volume && volume->data_volume->hotpluggable)
-        return true;
-    if (volume->persistent_volume_claim && volume->persistent_volume_claim->hotpluggable)
-        return true;
+    api_list_foreach (other, &vmi->spec.volumes)
+        if (is_hotpluggable(other) && kb_streq(other->name, volume->name))
+            return true;
     api_list_foreach (status, &vmi->status.volume_status)
         if (status->hotplug_volume && kb_streq(status->name, volume->name))
             return true;

@@ -148,6 +148,7 @@ static void quantities_keep_what_sums_need_until_they_are_written(void **state)
         assert_string_equal(shape->quantity, rows[i].kept);
         assert_null(strstr(encode(shape), "."));
     }
+    assert_non_null(strstr(encode(&(struct shape){.quantity = "3000"}), "\"quantity\":\"3000\""));
 }
 
 static void values_take_their_canonical_form(void **state)
