@@ -415,6 +415,8 @@ int kube_call(struct kube_client *client, enum kube_verb verb, const struct kube
               enum kube_content content, const char *body, size_t body_length, struct kb_strbuf *ret_body,
               struct kube_error *reterr)
 {
+    if (target->name && kb_empty(target->name)) /* its path would be that of the whole collection */
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "resource name may not be empty");
     struct call *call = new_call(client, verb);
     set_target(call, target);
     set_body(call, content, body, body_length);

@@ -58,7 +58,7 @@ struct kb_clock *kube_client_clock(struct kube_client *client);
 struct kube_target {
     const struct api_resource *resource;
     const char *namespace_;  /* "" or NULL: cluster scope, or all namespaces in lists */
-    const char *name;        /* NULL in lists and creates */
+    const char *name;        /* NULL in lists and creates; "" is refused */
     const char *subresource; /* NULL, "status", "eviction", "scale" ... */
     const char *query;       /* NULL, or "labelSelector=..." encoded, without '?' */
 };

@@ -153,7 +153,7 @@ static int find_spec(const struct virt_flavor *flavor, struct kb_arena *arena,
         if (virt_instancetype_decode_revision(arena, revision, &object, &type, reterr) < 0)
             return -1;
         if (type != flavor->namespaced && type != flavor->cluster)
-            return kube_error_set(reterr, KUBE_ERROR_INVALID, "unexpected type in ControllerRevision: *v1beta1.%s",
+            return kube_error_set(reterr, KUBE_ERROR_INVALID, VIRT_REVISION_UNEXPECTED, type->resource->version,
                                   type->resource->kind);
     }
     *ret = virt_instancetype_spec_of(type, object);

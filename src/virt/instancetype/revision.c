@@ -50,18 +50,56 @@ struct apps_controller_revision *virt_instancetype_make_revision(struct kb_arena
     return revision;
 }
 
-static const struct api_type *kept_type(yyjson_val *data)
+static const char *member(yyjson_val *data, const char *name)
+{
+    const char *text = yyjson_get_str(yyjson_obj_get(data, name));
+    return text ? text : "";
+}
+
+/* Another kind of KubeVirt's own, or a list of one: known, but none that is kept. */
+static bool is_other_kind(const char *version, const char *kind)
+{
+    static const char list[] = "List";
+    const char *group_end = strrchr(version, '/');
+    size_t n_group = group_end ? (size_t)(group_end - version) : 0, n_kind = strlen(kind);
+    bool is_list = kb_ends_with(kind, list);
+    for (const struct api_type *const *type = api_types; *type && group_end; type++) {
+        const struct api_resource *resource = (*type)->resource;
+        const char *group = resource->group;
+        if (strlen(group) != n_group || strncmp(group, version, n_group) || !kb_streq(resource->version, group_end + 1))
+            continue;
+        if (!kb_ends_with(group, VIRT_SCHEME_GROUP) || kb_starts_with(group, "cdi.") ||
+            kb_starts_with(group, "template."))
+            continue;
+        if (kb_streq(resource->kind, kind) ||
+            (is_list && strlen(resource->kind) == n_kind - strlen(list) && kb_starts_with(kind, resource->kind)))
+            return true;
+    }
+    return false;
+}
+
+/* Errors are in the words of Kubernetes' decoder, which operators search for. */
+static const struct api_type *kept_type(const char *data, yyjson_val *root, struct kube_error *reterr)
 {
     static const struct api_type *const types[] = {
         &instancetype_vm_instancetype_type, &instancetype_vm_cluster_instancetype_type,
         &instancetype_vm_preference_type, &instancetype_vm_cluster_preference_type};
-    const char *version = yyjson_get_str(yyjson_obj_get(data, "apiVersion"));
-    const char *kind = yyjson_get_str(yyjson_obj_get(data, "kind"));
-    if (!version || !kind || !kb_streq(version, VIRT_INSTANCETYPE_GROUP "/" VIRT_INSTANCETYPE_VERSION))
-        return NULL;
+    const char *version = member(root, "apiVersion"), *kind = member(root, "kind"), *slash = strrchr(version, '/');
     for (size_t i = 0; i < KB_ARRAY_LEN(types); i++)
-        if (kb_streq(types[i]->resource->kind, kind))
+        if (kb_streq(types[i]->resource->kind, kind) &&
+            kb_streq(version, VIRT_INSTANCETYPE_GROUP "/" VIRT_INSTANCETYPE_VERSION))
             return types[i];
+    if (kb_empty(kind))
+        kube_error_set(reterr, KUBE_ERROR_INVALID, VIRT_REVISION_UNDECODABLE "Object 'Kind' is missing in '%s'", data);
+    else if (kb_empty(version))
+        kube_error_set(reterr, KUBE_ERROR_INVALID, VIRT_REVISION_UNDECODABLE "Object 'apiVersion' is missing in '%s'",
+                       data);
+    else if (is_other_kind(version, kind))
+        kube_error_set(reterr, KUBE_ERROR_INVALID, VIRT_REVISION_UNEXPECTED, slash ? slash + 1 : version, kind);
+    else
+        kube_error_set(reterr, KUBE_ERROR_INVALID,
+                       VIRT_REVISION_UNDECODABLE "no kind \"%s\" is registered for version \"%s\" in scheme \"%s\"",
+                       kind, version, VIRT_REVISION_SCHEME);
     return NULL;
 }
 
@@ -73,13 +111,11 @@ int virt_instancetype_decode_revision(struct kb_arena *arena, const struct apps_
     void *object = NULL;
     if (api_parse(data, strlen(data), &doc, reterr) < 0)
         return kube_error_wrap(reterr, "failed to decode object in ControllerRevision");
-    const struct api_type *type = kept_type(yyjson_doc_get_root(doc));
-    int status = type ? api_decode_value(arena, type, yyjson_doc_get_root(doc), &object, reterr)
-                      : kube_error_set(reterr, KUBE_ERROR_INVALID, "%s keeps no instance type and no preference",
-                                       revision->metadata.name);
+    const struct api_type *type = kept_type(data, yyjson_doc_get_root(doc), reterr);
+    int status = type ? api_decode_value(arena, type, yyjson_doc_get_root(doc), &object, reterr) : -1;
     yyjson_doc_free(doc);
     if (status < 0)
-        return kube_error_wrap(reterr, "failed to decode object in ControllerRevision");
+        return type ? kube_error_wrap(reterr, "failed to decode object in ControllerRevision") : -1;
     *ret = object;
     *ret_type = type;
     return 0;

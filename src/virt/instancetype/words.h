@@ -22,4 +22,10 @@
 #define VIRT_CONFLICT_IN_VMI      "VMI conflicts with instancetype spec in fields: [%s]"
 #define VIRT_CONFLICT_IN_TEMPLATE "VM field(s) %s conflicts with selected instance type"
 
+/* Of what a ControllerRevision keeps. The scheme is the one that the reference's client registers its kinds in. */
+#define VIRT_REVISION_UNDECODABLE "failed to decode object in ControllerRevision: "
+#define VIRT_REVISION_UNEXPECTED  "unexpected type in ControllerRevision: *%s.%s"
+#define VIRT_REVISION_SCHEME      "kubevirt.io/client-go/kubevirt/scheme/register.go:44"
+#define VIRT_SCHEME_GROUP         "kubevirt.io" /* and those below it, but for other projects' */
+
 #endif

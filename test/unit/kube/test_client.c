@@ -366,6 +366,16 @@ static int list(struct world *w, struct kb_strbuf *names)
 #define PAGE(next, ...) "{\"metadata\":{\"continue\":\"" next "\"},\"items\":[" __VA_ARGS__ "]}"
 #define ITEM(name)      "{\"metadata\":{\"name\":\"" name "\"}}"
 
+static void an_object_without_a_name_is_not_asked_for(void **state)
+{
+    struct world *w = *state;
+    const struct api_object *object;
+    assert_int_equal(kube_client_get(w->client, &core_pod_type, "default", "", &object, &w->error), -1);
+    assert_string_equal(w->error.message, "resource name may not be empty");
+    assert_int_equal(kube_client_delete(w->client, &core_pod_type, "default", "", NULL, &w->error), -1);
+    assert_int_equal(w->seen.requests, 0);
+}
+
 static void a_list_reads_all_pages(void **state)
 {
     struct world *w = *state;
@@ -494,6 +504,7 @@ int main(void)
         TEST(closing_ends_calls_that_are_asked_and_calls_that_wait),
         TEST(typed_calls_encode_and_decode),
         TEST(a_delete_carries_its_preconditions),
+        TEST(an_object_without_a_name_is_not_asked_for),
         TEST(a_list_reads_all_pages),
         TEST(an_expired_page_starts_the_list_over_without_telling_twice),
         TEST(discovery_tells_served_from_unknown_from_unreachable),

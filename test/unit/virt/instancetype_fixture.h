@@ -26,7 +26,7 @@ struct shelf {
     struct {
         const struct api_type *type;
         const void *object;
-    } items[8];
+    } items[16];
     const char *fail;
     int asked;
 };

@@ -6,6 +6,7 @@
     "{'metadata':{'name':'" name "','namespace':'ns','labels':{'instancetype.kubevirt.io/object-name':'" object "'}}," \
     "'data':{'apiVersion':'instancetype.kubevirt.io/v1beta1','kind':'" kind "','metadata':{'name':'" object "'},"      \
     "'spec':{'cpu':{'guest':" guest "},'memory':{'guest':'1Gi'}}}}"
+#define KEEPS(name, data) "{'metadata':{'name':'" name "','namespace':'ns'},'data':{" data "}}"
 #define VM(instancetype, status)                                                                                       \
     "{'metadata':{'name':'vm','namespace':'ns'},'spec':{" instancetype "},'status':{" status "}}"
 #define REF(revision) "'instancetypeRef':{'controllerRevisionRef':{'name':'" revision "'}}"
@@ -22,6 +23,17 @@ static void fill(struct shelf *shelf)
     shelf_put(shelf, &apps_controller_revision_type, REVISION("pref", "small", "VirtualMachinePreference", "5"));
     shelf_put(shelf, &apps_controller_revision_type, REVISION("pod", "small", "Pod", "6"));
     shelf_put(shelf, &apps_controller_revision_type, "{'metadata':{'name':'junk','namespace':'ns'},'data':[1]}");
+    shelf_put(shelf, &apps_controller_revision_type,
+              KEEPS("alpha", "'apiVersion':'instancetype.kubevirt.io/v1alpha2','kind':'VirtualMachineInstancetype'"));
+    shelf_put(shelf, &apps_controller_revision_type,
+              KEEPS("vm", "'apiVersion':'kubevirt.io/v1','kind':'VirtualMachine'"));
+    shelf_put(shelf, &apps_controller_revision_type,
+              KEEPS("list", "'apiVersion':'instancetype.kubevirt.io/v1beta1','kind':'VirtualMachineInstancetypeList'"));
+    shelf_put(shelf, &apps_controller_revision_type,
+              KEEPS("claim", "'apiVersion':'cdi.kubevirt.io/v1beta1','kind':'DataVolume'"));
+    shelf_put(shelf, &apps_controller_revision_type,
+              KEEPS("nokind", "'apiVersion':'instancetype.kubevirt.io/v1beta1'"));
+    shelf_put(shelf, &apps_controller_revision_type, KEEPS("noversion", "'kind':'VirtualMachineInstancetype'"));
 }
 
 static void the_revision_or_the_object_counts(void **state)
@@ -50,9 +62,27 @@ static void the_revision_or_the_object_counts(void **state)
         {VM("'instancetype':{'name':'small','revisionName':'pref'}", ""), 0,
          "unexpected type in ControllerRevision: *v1beta1.VirtualMachinePreference"},
         {VM("'instancetype':{'name':'small','revisionName':'pod'}", ""), 0,
-         "failed to decode object in ControllerRevision: pod keeps no instance type and no preference"},
+         "failed to decode object in ControllerRevision: no kind \"Pod\" is registered for version "
+         "\"instancetype.kubevirt.io/v1beta1\" in scheme \"kubevirt.io/client-go/kubevirt/scheme/register.go:44\""},
+        {VM("'instancetype':{'name':'small','revisionName':'alpha'}", ""), 0,
+         "failed to decode object in ControllerRevision: no kind \"VirtualMachineInstancetype\" is registered for "
+         "version "
+         "\"instancetype.kubevirt.io/v1alpha2\" in scheme \"kubevirt.io/client-go/kubevirt/scheme/register.go:44\""},
+        {VM("'instancetype':{'name':'small','revisionName':'vm'}", ""), 0,
+         "unexpected type in ControllerRevision: *v1.VirtualMachine"},
+        {VM("'instancetype':{'name':'small','revisionName':'list'}", ""), 0,
+         "unexpected type in ControllerRevision: *v1beta1.VirtualMachineInstancetypeList"},
+        {VM("'instancetype':{'name':'small','revisionName':'claim'}", ""), 0,
+         "failed to decode object in ControllerRevision: no kind \"DataVolume\" is registered for version "
+         "\"cdi.kubevirt.io/v1beta1\" in scheme \"kubevirt.io/client-go/kubevirt/scheme/register.go:44\""},
+        {VM("'instancetype':{'name':'small','revisionName':'nokind'}", ""), 0,
+         "failed to decode object in ControllerRevision: Object 'Kind' is missing in "
+         "'{\"apiVersion\":\"instancetype.kubevirt.io/v1beta1\"}'"},
+        {VM("'instancetype':{'name':'small','revisionName':'noversion'}", ""), 0,
+         "failed to decode object in ControllerRevision: Object 'apiVersion' is missing in "
+         "'{\"kind\":\"VirtualMachineInstancetype\"}'"},
         {VM("'instancetype':{'name':'small','revisionName':'junk'}", ""), 0,
-         "failed to decode object in ControllerRevision: junk keeps no instance type and no preference"},
+         "failed to decode object in ControllerRevision: Object 'Kind' is missing in '[1]'"},
     };
     (void)state;
     for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
