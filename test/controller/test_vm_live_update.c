@@ -180,6 +180,24 @@ static void some_sizes_of_memory_need_a_restart(void **state)
     (void)state;
 }
 
+/* ... and takes back what the steps before it asked for. */
+static void a_restart_is_told_when_no_later_change_fails(void **state)
+{
+    struct world *w = *state;
+    vm_create(w, ALWAYS, "'architecture':'amd64'," DOMAIN(CPU("2") ",'memory':{'guest':'1Gi'}"));
+    vm_run(w);
+    vm_patch_vmi(w, SIZED);
+    vm_patch_vmi(w, CONDITIONS(",{'type':'HotMemoryChange','status':'True'}"));
+    patch_and_look(w, "{'domain':{'cpu':{'sockets':1},'memory':{'guest':'2Gi'}}}");
+    assert_string_equal(failure(w),
+                        "True HotPlugMemoryError: error encountered while handling memory hotplug requests: another "
+                        "memory hotplug is in progress");
+    assert_string_equal(restart(w), "");
+    vm_patch_template(w, GUEST("1Gi"));
+    assert_string_equal(failure(w), "");
+    assert_string_equal(restart(w), "True : Reduction of CPU socket count requires a restart");
+}
+
 static void a_vmi_that_does_not_tell_its_memory_is_left_alone(void **state)
 {
     struct world *w = *state;
@@ -440,6 +458,7 @@ int main(void)
         VM_TEST(more_memory_reaches_the_vmi),
         VM_TEST(requests_never_fall_below_the_guest),
         cmocka_unit_test(some_sizes_of_memory_need_a_restart),
+        VM_TEST(a_restart_is_told_when_no_later_change_fails),
         VM_TEST(a_vmi_that_does_not_tell_its_memory_is_left_alone),
         VM_TEST(placement_follows_the_template),
         cmocka_unit_test(nothing_changes_during_a_migration),

@@ -92,9 +92,8 @@ static void plug(struct kb_arena *arena, const struct kv_vmi_spec *desired, cons
                  struct kv_vmi_spec *to)
 {
     const struct kv_network *network = virt_network(&desired->networks, interface->name);
-    if (!network)
-        return;
-    api_clone_into(arena, &kv_network_type, network, kb_vec_push(arena, &to->networks));
+    if (network) /* one without is refused by the webhook, and not judged here */
+        api_clone_into(arena, &kv_network_type, network, kb_vec_push(arena, &to->networks));
     api_clone_into(arena, &kv_interface_type, interface, kb_vec_push(arena, &to->domain.devices.interfaces));
 }
 

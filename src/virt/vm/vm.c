@@ -219,10 +219,16 @@ static int take_steps(struct vm_pass *pass, const struct step *list, size_t n, s
 
 static int sync_rest(struct vm_pass *pass, struct kube_error *reterr)
 {
+    enum vm_restart restart = pass->restart;
+    const char *message = pass->restart_message;
     int status = take_steps(pass, steps, KB_ARRAY_LEN(steps), reterr);
     if (status == VM_NEXT && vm_updates_live(pass) && !vm_restart_is_required(pass))
         status = take_steps(pass, live_steps, KB_ARRAY_LEN(live_steps), reterr);
     pass->settled = status == VM_NEXT;
+    if (!pass->settled) { /* a step that asked for a restart is heard when those after it go through, too */
+        pass->restart = restart;
+        pass->restart_message = message;
+    }
     return status;
 }
 
