@@ -172,6 +172,25 @@ static void old_revisions_are_renewed(void **state)
     assert_false(world_exists(w, REVISIONS, "old"));
 }
 
+/* Somebody took its label; what it would be renewed to has its name. */
+static void a_revision_is_not_renewed_to_itself(void **state)
+{
+    struct world *w = *state;
+    vm_create_object(w, INSTANCETYPES, SMALL);
+    vm_create(w, HALTED IT("small"), DISKS);
+    world_settle(w);
+    const char *name = vm_text(w, REF);
+    world_patch(w, REVISIONS, name,
+                vm_json(w, "{'metadata':{'labels':{'instancetype.kubevirt.io/object-version':'v1alpha2'}}}"));
+    vm_patch(w, "{'instancetype':{'inferFromVolumeFailurePolicy':'Ignore'}}");
+    assert_string_equal(vm_condition(w, "Failure"),
+                        kb_arena_printf(world_arena(w),
+                                        "True FailedCreate: error encountered while upgrading instancetype.kubevirt.io "
+                                        "controllerRevisions: controllerrevisions.apps \"%s\" already exists",
+                                        name));
+    assert_true(world_exists(w, REVISIONS, name));
+}
+
 static void a_policy_writes_the_instance_type_into_the_vm(void **state)
 {
     struct world *w = *state;
@@ -278,6 +297,7 @@ int main(void)
         VM_TEST(a_revision_that_is_there_must_keep_the_same),
         VM_TEST(a_revision_that_is_there_is_used),
         VM_TEST(old_revisions_are_renewed),
+        VM_TEST(a_revision_is_not_renewed_to_itself),
         VM_TEST(a_policy_writes_the_instance_type_into_the_vm),
         VM_TEST(a_vm_with_a_revision_is_expanded_only_when_all_are),
         VM_TEST(a_vm_that_can_not_be_expanded_says_why),

@@ -192,6 +192,8 @@ static int renew(struct vm_pass *pass, const struct virt_flavor *flavor, const c
         return -1;
     const struct apps_controller_revision *renewed =
         virt_instancetype_make_revision(pass->arena, pass->vm, type, object);
+    if (kb_streq(renewed->metadata.name, name)) /* it would take the place of itself, and then go */
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "controllerrevisions.apps \"%s\" already exists", name);
     if (create_revision(pass, renewed, reterr) < 0)
         return -1;
     ref->controller_revision_ref->name = renewed->metadata.name;
