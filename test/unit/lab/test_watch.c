@@ -59,6 +59,19 @@ static void an_object_that_comes_to_match_is_added_and_one_that_stops_is_deleted
     lab_watch_free(w);
 }
 
+/* As the API server does it: who reads the watch learns of the deletion before the Pod is gone. */
+static void a_pod_that_goes_at_once_is_seen_going_first(void **state)
+{
+    struct fixture *f = *state;
+    must_create(f, "pods",
+                "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+    struct lab_watch *w = open_watch(f, "pods", NULL);
+    drain(f, w);
+    must_delete(f, "pods", "p");
+    assert_string_equal(drain(f, w), "MODIFIED p, DELETED p");
+    lab_watch_free(w);
+}
+
 static void other_namespaces_are_not_seen(void **state)
 {
     struct fixture *f = *state;
@@ -137,6 +150,7 @@ int main(void)
         TEST(a_watch_begins_with_what_is_there),
         TEST(a_write_that_changes_nothing_is_no_event),
         TEST(an_object_that_comes_to_match_is_added_and_one_that_stops_is_deleted),
+        TEST(a_pod_that_goes_at_once_is_seen_going_first),
         TEST(other_namespaces_are_not_seen),
         cmocka_unit_test_setup_teardown(a_watch_that_falls_behind_the_history_is_told_so, fixture_setup_small_history,
                                         fixture_teardown),
