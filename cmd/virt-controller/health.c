@@ -85,7 +85,7 @@ static int judge(struct health *health, const struct kube_error *error, struct k
         return -1;
     }
     if (health->status >= 400)
-        return kube_error_from_answer(reterr, "GET", health->status, 0, kb_strbuf_text(&health->body),
+        return kube_error_from_answer(reterr, "GET", "", health->status, 0, kb_strbuf_text(&health->body),
                                       health->body.length);
     if (api_parse(kb_strbuf_text(&health->body), health->body.length, &doc, reterr) < 0)
         return kube_error_wrap(reterr, "/version");

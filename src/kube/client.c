@@ -260,8 +260,8 @@ static void on_end(void *userdata, const struct kube_error *error)
         go_on_after(call, call->retry_after_ms * KB_NS_PER_MS);
         return;
     } else if (!error && call->status >= 400) {
-        kube_error_from_answer(&call->error, verbs[call->verb].method, call->status, call->retry_after_ms,
-                               kb_strbuf_text(&call->body), call->body.length);
+        kube_error_from_answer(&call->error, verbs[call->verb].method, call->request.path, call->status,
+                               call->retry_after_ms, kb_strbuf_text(&call->body), call->body.length);
     }
     finish(call);
 }

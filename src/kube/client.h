@@ -72,6 +72,10 @@ const char *kube_path_template(struct kb_arena *arena, const struct kube_target 
  * outside /api and /apis is "/{prefix}", unless it is one segment ("/version"). */
 const char *kube_path_template_of(struct kb_arena *arena, const char *path, const char **ret_resource);
 
+/* "PLURAL.GROUP NAME" of such a path, as client-go names what it asked for in messages: an aggregated group
+ * "subresources.GROUP" is GROUP there. "" when it names no resource. */
+const char *kube_path_names(struct kb_arena *arena, const char *path);
+
 enum kube_content { KUBE_JSON, KUBE_MERGE_PATCH, KUBE_JSON_PATCH, KUBE_STRATEGIC_PATCH, KUBE_APPLY };
 
 /*
@@ -88,10 +92,10 @@ int kube_call_path(struct kube_client *client, const char *path, struct kb_strbu
 int kube_call_raw(struct kube_client *client, enum kube_verb verb, const char *path, enum kube_content content,
                   const char *body, size_t body_length, struct kb_strbuf *ret_body, struct kube_error *reterr);
 
-/* An answer with a status of 400 and more as an error: the Status in its body, or what apimachinery makes of its code.
- * For those who use the transport themselves. Returns -1. */
-int kube_error_from_answer(struct kube_error *reterr, const char *method, int status, int64_t retry_after_ms,
-                           const char *body, size_t n);
+/* An answer with a status of 400 and more as an error: the Status in its body, or what client-go makes of its code,
+ * which names the request: `path` is that of the request. For those who use the transport themselves. Returns -1. */
+int kube_error_from_answer(struct kube_error *reterr, const char *method, const char *path, int status,
+                           int64_t retry_after_ms, const char *body, size_t n);
 /* From a metav1.Status: the object of a watch event of type ERROR. Returns -1. */
 int kube_error_from_status(struct kube_error *reterr, yyjson_val *status);
 

@@ -92,6 +92,25 @@ const char *kube_path_template_of(struct kb_arena *arena, const char *path, cons
     return kb_join(arena, parts, n, "/");
 }
 
+const char *kube_path_names(struct kb_arena *arena, const char *path)
+{
+    static const char aggregated[] = "subresources.";
+    const char *const *parts;
+    size_t n = kb_split(arena, kb_arena_strndup(arena, path, strcspn(path, "?")), '/', &parts);
+    bool core = n > 2 && kb_streq(parts[1], "api");
+    if (n <= 2 || (!core && !kb_streq(parts[1], "apis")))
+        return "";
+    size_t at = core ? 3 : 4;
+    if (at + 2 < n && kb_streq(parts[at], "namespaces"))
+        at += 2;
+    if (at >= n)
+        return "";
+    const char *group = core ? "" : parts[2], *name = at + 1 < n ? parts[at + 1] : "";
+    if (kb_starts_with(group, aggregated))
+        group += sizeof(aggregated) - 1;
+    return kb_arena_printf(arena, "%s%s%s%s%s", parts[at], *group ? "." : "", group, *name ? " " : "", name);
+}
+
 void kube_query_add(struct kb_strbuf *query, const char *name, const char *value)
 {
     if (query->length > 0)

@@ -243,7 +243,7 @@ static int judge(struct kube_reflection *reflection, const struct kube_error *er
     else if (error)
         *ret_failure = *error;
     else if (reflection->status >= 400)
-        kube_error_from_answer(ret_failure, "GET", reflection->status, reflection->retry_after_ms,
+        kube_error_from_answer(ret_failure, "GET", "", reflection->status, reflection->retry_after_ms,
                                kb_strbuf_text(&reflection->body), reflection->body.length);
     else
         return 0;

@@ -142,8 +142,7 @@ static void a_refusal_without_a_status_gets_the_reason_of_its_code(void **state)
     assert_int_equal(get(w), -1);
     assert_true(kube_error_is_not_found(&w->error));
     assert_string_equal(w->error.reason, "NotFound");
-    assert_string_equal(w->error.message,
-                        "the server could not find the requested resource (status 404: 404 page not found)");
+    assert_string_equal(w->error.message, "the server could not find the requested resource (get pods a)");
 }
 
 static void busy_answers_are_retried_after_the_time_that_the_server_asks_for(void **state)
