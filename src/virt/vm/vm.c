@@ -202,6 +202,18 @@ static const struct step live_steps[] = {
     {vm_sync_volume_update, VM_REASON_VOLUMES_FAILED, "error encountered while handling volumes update requests"},
 };
 
+/* What the steps before made of the VM is not written: the next pass does it again. */
+static void forget_changes(struct vm_pass *pass)
+{
+    struct kv_vm_status kept = pass->vm->status;
+    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
+    pass->vm->status = kept;
+    if (is_stamped(pass->stored))
+        add_finalizer(pass);
+    else
+        stamp(pass);
+}
+
 static int take_steps(struct vm_pass *pass, const struct step *list, size_t n, struct kube_error *reterr)
 {
     for (size_t i = 0; i < n; i++) {
@@ -212,6 +224,7 @@ static int take_steps(struct vm_pass *pass, const struct step *list, size_t n, s
             *reterr = error;
             return -1;
         }
+        forget_changes(pass);
         return vm_fail(pass, list[i].reason, "%s: %s", list[i].what, error.message);
     }
     return VM_NEXT;
