@@ -14,11 +14,12 @@
 #define VM(strategy, more, template)                                                                                   \
     "{\"metadata\":{\"name\":\"vm\"},\"spec\":{\"runStrategy\":\"" strategy "\"," more                                 \
     "\"template\":{\"metadata\":{},\"spec\":" template "}}}"
-#define DISK(name)        "{\"name\":\"" name "\",\"disk\":{\"bus\":\"virtio\"}}"
-#define DV_VOLUME(dv)     "{\"name\":\"root\",\"dataVolume\":{\"name\":\"" dv "\"}}"
-#define PVC_VOLUME(claim) "{\"name\":\"root\",\"persistentVolumeClaim\":{\"claimName\":\"" claim "\"}}"
-#define EXTRA_VOLUME      "{\"name\":\"extra\",\"persistentVolumeClaim\":{\"claimName\":\"extra\",\"hotpluggable\":true}}"
-#define CONTAINER_DISK    "{\"name\":\"root\",\"containerDisk\":{\"image\":\"disk:1\"}}"
+#define DISK(name)         "{\"name\":\"" name "\",\"disk\":{\"bus\":\"virtio\"}}"
+#define DV_VOLUME(dv)      "{\"name\":\"root\",\"dataVolume\":{\"name\":\"" dv "\"}}"
+#define PVC_VOLUME(claim)  "{\"name\":\"root\",\"persistentVolumeClaim\":{\"claimName\":\"" claim "\"}}"
+#define DATA_VOLUME(claim) "{\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"" claim "\"}}"
+#define EXTRA_VOLUME       "{\"name\":\"extra\",\"persistentVolumeClaim\":{\"claimName\":\"extra\",\"hotpluggable\":true}}"
+#define CONTAINER_DISK     "{\"name\":\"root\",\"containerDisk\":{\"image\":\"disk:1\"}}"
 #define TEMPLATES(source)                                                                                              \
     "\"dataVolumeTemplates\":[{\"metadata\":{\"name\":\"root-dv\"" source                                              \
     ",\"storage\":{\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}}],"
@@ -295,18 +296,24 @@ static void a_requested_volume_is_plugged_into_vmi_and_template(void **state)
     assert_string_equal(world_text(w, VMS, "vm", "/status/volumeRequests"), "");
 }
 
+#define ADD_AFTER_REMOVE                                                                                               \
+    "{\"status\":{\"volumeRequests\":[{\"removeVolumeOptions\":{\"name\":\"old\"}},{\"addVolumeOptions\":{\"name\":"   \
+    "\"extra\",\"disk\":" DISK("extra") ",\"volumeSource\":{\"persistentVolumeClaim\":{\"claimName\":\"extra\"}}}}]}}"
+
+/* And so do those beside it, as the template is changed for all of them at once. */
 static void a_request_that_the_vmi_refuses_stays_open(void **state)
 {
     struct world *w = *state;
-    world_create(w, VMS, VM("Always", "", SPEC("", CONTAINER_DISK, DISK("root"))));
+    world_create(w, VMS, VM("Always", "", SPEC("", CONTAINER_DISK, DISK("root") "," DISK("old"))));
     start_running(w);
     world_answer_subresources(w, 403);
-    world_patch_status(w, VMS, "vm", ADD_EXTRA);
+    world_patch_status(w, VMS, "vm", ADD_AFTER_REMOVE);
     world_step(w);
     expect_condition(w, "Failure", "True", "HotPlugVolumeError",
                      "Error encountered while handling volume hotplug requests: virt-api says no");
     assert_string_equal(world_text(w, VMS, "vm", "/spec/template/spec/volumes/1/name"), "");
-    assert_string_equal(world_text(w, VMS, "vm", "/status/volumeRequests/0/addVolumeOptions/name"), "extra");
+    assert_string_equal(world_text(w, VMS, "vm", "/status/volumeRequests/1/addVolumeOptions/name"), "extra");
+    assert_string_equal(world_text(w, VMS, "vm", "/spec/template/spec/domain/devices/disks/1/name"), "old");
     world_answer_subresources(w, 0);
     world_settle(w);
     assert_string_equal(world_text(w, VMIS, "vm", "/spec/volumes/1/name"), "extra");
@@ -475,6 +482,50 @@ static void a_missing_target_is_told_of_and_awaited(void **state)
     world_settle(w);
     assert_string_equal(world_text(w, VMIS, "vm", "/status/migratedVolumes/0/volumeName"), "root");
     assert_string_equal(world_text(w, VMIS, "vm", "/status/conditions/1"), "");
+}
+
+static void a_target_that_is_about_to_be_bound_is_waited_for(void **state)
+{
+    struct world *w = *state;
+    start_with_claim(w);
+    world_create(w, PVCS, CLAIM("new", "standard"));
+    world_patch(w, VMS, "vm", "{\"spec\":{\"template\":{\"spec\":{\"volumes\":[" PVC_VOLUME("new") "]}}}}");
+    world_step(w);
+    world_step(w);
+    assert_string_equal(world_text(w, VMIS, "vm", "/status/migratedVolumes"), "");
+    world_patch_status(w, PVCS, "new", "{\"status\":{\"phase\":\"Bound\",\"capacity\":{\"storage\":\"2Gi\"}}}");
+    world_step(w);
+    assert_string_equal(world_text(w, VMIS, "vm", "/status/migratedVolumes/0/destinationPVCInfo/capacity/storage"),
+                        "2Gi");
+}
+
+#define TWO_VOLUMES(root, data)                                                                                        \
+    "{\"spec\":{\"template\":{\"spec\":{\"volumes\":[" PVC_VOLUME(root) "," DATA_VOLUME(data) "]}}}}"
+
+/* The claim of the volume that moves is for one node, so that it can't be left out of the next move. */
+static void another_volume_that_changes_during_a_move_needs_a_restart(void **state)
+{
+    struct world *w = *state;
+    static const char *const claims[] = {CLAIM("old", "standard"), CLAIM("new", "standard"), CLAIM("data", "standard"),
+                                         CLAIM("data-new", "standard")};
+    for (size_t i = 0; i < KB_ARRAY_LEN(claims); i++)
+        world_create(w, PVCS, claims[i]);
+    world_create(w, VMS,
+                 VM("Always", "\"updateVolumesStrategy\":\"Migration\",",
+                    SPEC("", PVC_VOLUME("old") "," DATA_VOLUME("data"), DISK("root") "," DISK("data"))));
+    start_running(w);
+    world_patch(w, VMS, "vm", TWO_VOLUMES("new", "data"));
+    world_settle(w);
+    world_patch(w, VMIS, "vm",
+                "{\"status\":{\"volumeStatus\":[{\"name\":\"root\",\"target\":\"\",\"persistentVolumeClaimInfo\":{"
+                "\"claimName\":\"new\",\"accessModes\":[\"ReadWriteOnce\"]}}]}}");
+    tell_volumes_change(w);
+    world_patch(w, VMS, "vm", TWO_VOLUMES("new", "data-new"));
+    world_settle(w);
+    assert_string_equal(world_text(w, VMIS, "vm", "/spec/volumes/1/persistentVolumeClaim/claimName"), "data");
+    expect_condition(w, "VolumesChange", "True", "", "migrate volumes");
+    expect_condition(w, "RestartRequired", "True", "",
+                     "cannot migrate the VM. The volume root is RWO and not included in the migration volumes");
 }
 
 static void a_vmi_lost_during_a_move_needs_a_hand(void **state)
@@ -726,6 +777,8 @@ int main(void)
         TEST(putting_the_claim_back_cancels_the_move),
         TEST(during_a_move_only_the_old_claim_is_taken),
         TEST(a_missing_target_is_told_of_and_awaited),
+        TEST(a_target_that_is_about_to_be_bound_is_waited_for),
+        TEST(another_volume_that_changes_during_a_move_needs_a_restart),
         TEST(a_vmi_lost_during_a_move_needs_a_hand),
         TEST(chosen_namespaces_have_their_changed_blocks_tracked),
         TEST(a_stopped_vm_stays_stopped_whatever_its_claim_does),

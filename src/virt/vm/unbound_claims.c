@@ -12,6 +12,7 @@
 #include "virt/vm/words.h"
 
 #define PATIENCE_NS    (5 * 60 * KB_NS_PER_S) /* that a provisioner gets before it is told of */
+#define FRESH_NS       (5 * KB_NS_PER_S)      /* a claim of a class that binds at once is bound by then, as a rule */
 #define FIRST_CONSUMER "WaitForFirstConsumer"
 
 const struct core_pvc *vm_unbound_claim(struct vm_pass *pass)
@@ -41,6 +42,27 @@ static bool takes_long(struct vm_pass *pass, const struct core_pvc *pvc)
     return left <= 0;
 }
 
+static const struct storage_storage_class *class_of(struct vm_pass *pass, const struct core_pvc *pvc)
+{
+    const char *name = pvc->spec.storage_class_name;
+    return kb_empty(name) ? NULL : kube_lookup(pass->req, VIRT_STORAGE_CLASS, "", name);
+}
+
+static bool binds_with_consumer(const struct storage_storage_class *class)
+{
+    return class && class->volume_binding_mode && kb_streq(class->volume_binding_mode, FIRST_CONSUMER);
+}
+
+bool vm_claim_is_about_to_be_bound(struct vm_pass *pass, const struct core_pvc *pvc)
+{
+    bool pending = kb_empty(pvc->status.phase) || kb_streq(pvc->status.phase, "Pending");
+    int64_t left = FRESH_NS - age_ns(pass, pvc);
+    if (!pending || left <= 0 || api_is_being_deleted(&pvc->metadata) || binds_with_consumer(class_of(pass, pvc)))
+        return false;
+    kube_request_later(pass->req, left);
+    return true;
+}
+
 struct cause {
     const char *reason, *text;
 };
@@ -48,8 +70,8 @@ struct cause {
 static struct cause cause_of_class(struct vm_pass *pass, const struct core_pvc *pvc)
 {
     const char *name = pvc->spec.storage_class_name ? pvc->spec.storage_class_name : "";
-    const struct storage_storage_class *class = *name ? kube_lookup(pass->req, VIRT_STORAGE_CLASS, "", name) : NULL;
-    if (class && class->volume_binding_mode && kb_streq(class->volume_binding_mode, FIRST_CONSUMER))
+    const struct storage_storage_class *class = class_of(pass, pvc);
+    if (binds_with_consumer(class))
         return (struct cause){0};
     if (!class && !takes_long(pass, pvc) && !*name)
         return (struct cause){0};

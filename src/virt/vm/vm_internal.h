@@ -217,6 +217,8 @@ void vm_map_namespace(void *self, struct kube_enqueuer *to, const void *before, 
 /* ---- unbound_claims.c ---- */
 
 const struct core_pvc *vm_unbound_claim(struct vm_pass *pass); /* the first one; NULL: all that there are are bound */
+/* A claim so young that it is not worth to act on its not being bound; the pass comes back when it is not any more. */
+bool vm_claim_is_about_to_be_bound(struct vm_pass *pass, const struct core_pvc *pvc);
 /* Sets the condition ClaimsUnbound when the claim can't be bound, or takes long; NULL removes it. */
 void vm_explain_unbound_claim(struct vm_pass *pass, const struct core_pvc *pvc);
 

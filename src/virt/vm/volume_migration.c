@@ -2,13 +2,13 @@
  * Moving volumes of a running VM to other claims: with updateVolumesStrategy Migration, a claim that is changed in the
  * template becomes the target of a live migration of the volume.
  *
- *     changed claims valid -> VMI: status.migratedVolumes (from, to) and the new claims in spec.volumes, in one patch;
- *                             VM: status.volumeUpdateState. The VMI controller then sets VolumesChange, and the
- *                             workload updater migrates.
- *     target missing       -> VMI: VolumesChange False, which says what is missing; its creation brings the VM back
- * here can't be migrated    -> VM: RestartRequired put back meanwhile   -> VMI: old claims, VolumesChange False /
- * VolumesChangeCancellation VMI lost meanwhile   -> VM: ManualRecoveryRequired, until the old claims are put back: data
- * may be on either side
+ *     may move           VMI: status.migratedVolumes (from, to) and the new claims in spec.volumes, in one patch;
+ *                        VM: status.volumeUpdateState. The VMI controller then sets VolumesChange, and the workload
+ *                        updater migrates. A target that was just made is given a moment to be bound.
+ *     target missing     VMI: VolumesChange False, which says what is missing; its creation brings the VM back here
+ *     can't be migrated  VM: RestartRequired
+ *     put back meanwhile VMI: old claims, VolumesChange False / VolumesChangeCancellation
+ *     VMI lost meanwhile VM: ManualRecoveryRequired, until the old claims are put back: data may be on either side
  *
  * What may move is decided in volume_migration_rules.c. Source: the reference's watch/volume-migration, and
  * handleVolumeUpdateRequest and syncVolumeMigration of watch/vm/vm.go.
@@ -146,23 +146,37 @@ static void go_on(struct vm_pass *pass)
         record(pass, moves);
 }
 
+/* A target that was just made is bound in a moment, and then tells its size, which is recorded with the move. */
+static bool targets_settle(struct vm_pass *pass, const struct kv_storage_migrated_volume_info_list *moves)
+{
+    api_list_foreach (move, moves) {
+        const char *claim = move->destination_pvc_info->claim_name;
+        const struct core_pvc *pvc = virt_claim(pass->req, pass->vm->metadata.namespace, claim);
+        if (pvc && vm_claim_is_about_to_be_bound(pass, pvc))
+            return true;
+    }
+    return false;
+}
+
+/* One move at a time: further volumes wait for the end of the one that is under way, or make a restart necessary. */
 static int migrate(struct vm_pass *pass, struct kube_error *reterr)
 {
     struct kv_storage_migrated_volume_info_list moves = find_moves(pass);
-    if (moves.n == 0 || virt_vmi_condition_is(pass->vmi, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE)) {
-        go_on(pass); /* one move at a time: further volumes wait for the end of this one */
+    bool moving = virt_vmi_condition_is(pass->vmi, VM_CONDITION_VOLUMES_CHANGE, VIRT_TRUE);
+    if (moves.n == 0 || moving)
+        go_on(pass);
+    if (moves.n == 0)
         return 0;
-    }
     const char *missing, *refusal = vm_refuse_moves(pass, &missing);
     if (missing)
-        return tell_missing(pass, missing, reterr);
+        return moving ? 0 : tell_missing(pass, missing, reterr);
     if (!refusal)
         refusal = vm_refuse_storage_migration(pass->arena, pass->vmi, &moves);
     if (refusal) {
         vm_require_restart(pass, refusal);
         return 0;
     }
-    return begin(pass, &moves, reterr);
+    return moving || targets_settle(pass, &moves) ? 0 : begin(pass, &moves, reterr);
 }
 
 /* Also before the VMI controller has told of the move in a condition. */
