@@ -127,6 +127,13 @@ static struct vm_facts find_facts(struct vm_pass *pass, bool unbound)
     return facts;
 }
 
+/* Once a VMI is with its node, an unbound claim is no reason for it to wait. */
+static bool is_yet_to_run(const struct vm_pass *pass)
+{
+    return vm_is_set_to_start(pass->vm, pass->vmi) &&
+           (!pass->vmi || virt_vmi_is_unprocessed(pass->vmi) || kb_streq(pass->vmi->status.phase, "Scheduling"));
+}
+
 /* ---- requests ---- */
 
 static bool volume_request_is_done(const struct kv_vmi_spec *spec, const struct kv_vm_volume_request *request)
@@ -185,7 +192,7 @@ int vm_update_status(struct vm_pass *pass, struct kube_error *reterr)
     sync_failure_condition(pass);
     sync_vmi_conditions(pass);
     const struct core_pvc *unbound = vm_unbound_claim(pass);
-    vm_explain_unbound_claim(pass, vm_is_set_to_start(pass->vm, pass->vmi) ? unbound : NULL);
+    vm_explain_unbound_claim(pass, is_yet_to_run(pass) ? unbound : NULL);
     struct vm_facts facts = find_facts(pass, unbound);
     status->printable_status = vm_printable_status(pass->vm, pass->vmi, &facts);
     vm_sync_tracking_state(pass);
