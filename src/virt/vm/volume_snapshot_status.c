@@ -116,8 +116,8 @@ static void judge_backend(struct vm_pass *pass, struct kv_volume_snapshot_status
                          .spec = vm->spec.template->spec,
                          .status.changed_block_tracking = vm->status.changed_block_tracking};
     const struct core_pvc *claim = virt_vmi_needs_backend_storage(&vmi) ? virt_backend_claim(pass->req, &vmi) : NULL;
-    if (!claim)
-        return;
+    if (!claim || !api_map_has(&claim->metadata.labels, VIRT_LABEL_PERSISTENT_STATE))
+        return; /* one of an old release, which only has its name, is no volume of the VM */
     struct kv_pvc_volume_source source = {.claim_name = claim->metadata.name};
     struct kv_volume volume = {
         .name = virt_joined_name(pass->arena, VIRT_LABEL_PERSISTENT_STATE, vm->metadata.name, VIRT_MAX_NAME),
