@@ -100,6 +100,18 @@ static void plug(struct cluster *c)
     set_phases(c, "vmi1", "Ready");
 }
 
+/* The claim becomes that of the DataVolume of its name. */
+static void give_to_data_volume(struct cluster *c, const char *name)
+{
+    const struct cdi_data_volume *dv = cluster_get(c, &cdi_data_volume_type, name);
+
+    cluster_patch(c, "persistentvolumeclaims", name,
+                  kb_arena_printf(cluster_arena(c),
+                                  "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"cdi.kubevirt.io/v1beta1\","
+                                  "\"kind\":\"DataVolume\",\"name\":\"%s\",\"uid\":\"%s\",\"controller\":true}]}}",
+                                  name, dv->metadata.uid));
+}
+
 /* ---- in ---- */
 
 static void a_volume_is_attached_through_a_pod(void **state)
@@ -160,6 +172,25 @@ static void a_volume_that_is_not_ready_does_not_send_others_back(void **state)
     assert_int_equal(vmi_pods(c, PODS), 1);
 }
 
+static void a_volume_that_is_not_ready_holds_others_up_for_a_while_only(void **state)
+{
+    struct cluster *c = *state;
+
+    bring_up(c);
+    cluster_create(c, "datavolumes.cdi.kubevirt.io",
+                   "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"source\":{\"blank\":{}}}}");
+    create_claim(c, "a");
+    create_claim(c, "b");
+    give_to_data_volume(c, "b");
+    set_volumes(c, "vmi1", DISK("a") "," DISK("b"));
+    assert_int_equal(vmi_pods(c, PODS), 1);
+    run_attachments(c);
+    assert_string_equal(status_of(c, "a")->phase, "Bound");
+    cluster_advance(c, 31 * KB_NS_PER_S);
+    assert_string_equal(status_of(c, "a")->phase, "AttachedToNode");
+    assert_string_equal(status_of(c, "b")->phase, "Bound");
+}
+
 static void nothing_is_attached_before_the_guest_runs(void **state)
 {
     struct cluster *c = *state;
@@ -182,12 +213,7 @@ static void a_claim_that_waits_for_a_consumer_gets_one(void **state)
                    "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"source\":{\"blank\":{}}}}");
     cluster_patch(c, "datavolumes.cdi.kubevirt.io/status", "d", "{\"status\":{\"phase\":\"WaitForFirstConsumer\"}}");
     create_claim(c, "d");
-    cluster_patch(
-        c, "persistentvolumeclaims", "d",
-        kb_arena_printf(cluster_arena(c),
-                        "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"cdi.kubevirt.io/v1beta1\",\"kind\":"
-                        "\"DataVolume\",\"name\":\"d\",\"uid\":\"%s\",\"controller\":true}]}}",
-                        ((const struct cdi_data_volume *)cluster_get(c, &cdi_data_volume_type, "d"))->metadata.uid));
+    give_to_data_volume(c, "d");
     set_volumes(c, "vmi1", "{\"name\":\"d\",\"dataVolume\":{\"name\":\"d\",\"hotpluggable\":true}}");
     assert_int_equal(vmi_pods(c, PODS), 1);
     cluster_patch(c, VMIS, "vmi1", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
@@ -211,6 +237,23 @@ static void a_removed_volume_goes_when_the_guest_has_let_go(void **state)
     cluster_advance(c, 30 * KB_NS_PER_S);
     assert_int_equal(vmi_pods(c, PODS), 0);
     assert_null(status_of(c, "a"));
+    assert_null(strstr(cluster_events(c), "Deleted hotplug attachment pod"));
+}
+
+static void a_pod_that_takes_its_time_to_go_is_told_of(void **state)
+{
+    struct cluster *c = *state;
+
+    bring_up(c);
+    plug(c);
+    cluster_patch(c, "pods", status_of(c, "a")->hotplug_volume->attach_pod_name,
+                  "{\"metadata\":{\"finalizers\":[\"example.com/hold\"]}}");
+    set_volumes(c, "vmi1", "");
+    set_phases(c, "vmi1", "UnMountedFromPod");
+    assert_string_equal(status_of(c, "a")->phase, "Detaching");
+    assert_null(strstr(cluster_events(c), "Deleted hotplug attachment pod"));
+    cluster_advance(c, 3 * KB_NS_PER_S);
+    assert_non_null(strstr(cluster_events(c), "Deleted hotplug attachment pod"));
 }
 
 static void a_volume_that_comes_back_while_it_goes_is_attached_again(void **state)
@@ -328,9 +371,11 @@ int main(void)
         VMI_TEST(a_missing_claim_is_told_of_and_waited_for),
         VMI_TEST(a_second_volume_replaces_the_pod_when_the_new_one_runs),
         VMI_TEST(a_volume_that_is_not_ready_does_not_send_others_back),
+        VMI_TEST(a_volume_that_is_not_ready_holds_others_up_for_a_while_only),
         VMI_TEST(nothing_is_attached_before_the_guest_runs),
         VMI_TEST(a_claim_that_waits_for_a_consumer_gets_one),
         VMI_TEST(a_removed_volume_goes_when_the_guest_has_let_go),
+        VMI_TEST(a_pod_that_takes_its_time_to_go_is_told_of),
         VMI_TEST(a_volume_that_comes_back_while_it_goes_is_attached_again),
         VMI_TEST(attachments_go_with_a_deleted_instance),
         VMI_TEST(two_instances_can_swap_claims),

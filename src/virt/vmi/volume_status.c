@@ -14,9 +14,13 @@
 
 #include "api/meta.h"
 #include "base/strings.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "virt/storage/backend_storage.h"
 #include <stdlib.h>
+
+#define TOGETHER_NS (30 * KB_NS_PER_S)
+#define GOING_NS    (2 * KB_NS_PER_S)
 
 struct volumes {
     struct vmi_pass *p;
@@ -136,17 +140,38 @@ static const struct core_pod *carrier(const struct volumes *v, const char *volum
     return NULL;
 }
 
-/* The Pod that carries it: the one for all that is hotplugged, or, while others are not ready, one that stays. */
-static const struct core_pod *attachment_of(const struct volumes *v, const char *volume)
+/* Nanoseconds that are left of a Pod's first half minute. */
+static int64_t youth_left(const struct volumes *v, const struct core_pod *pod)
 {
-    const struct core_pod *pod = v->attachment ? v->attachment : carrier(v, volume);
+    int64_t created;
 
-    return pod && !api_is_being_deleted(&pod->metadata) && !virt_pod_is_temporary(pod) ? pod : NULL;
+    if (!kb_time_parse(pod->metadata.creation_timestamp, &created))
+        return 0;
+    return created + TOGETHER_NS - kube_now(v->p->request);
+}
+
+static bool came_with(const struct kv_volume_status *status, const struct core_pod *pod)
+{
+    return status->hotplug_volume && kb_streq(status->hotplug_volume->attach_pod_name, pod->metadata.name);
+}
+
+/* The Pod that carries it: the one for all that is hotplugged. Volumes become attached together; one that is not ready
+ * holds the others up for a while only, and sends none back that is attached already. */
+static const struct core_pod *attachment_of(const struct volumes *v, const struct kv_volume_status *status)
+{
+    const struct core_pod *pod = v->attachment ? v->attachment : carrier(v, status->name);
+
+    if (!pod || api_is_being_deleted(&pod->metadata) || virt_pod_is_temporary(pod))
+        return NULL;
+    if (v->attachment || came_with(status, pod) || youth_left(v, pod) <= 0)
+        return pod;
+    kube_request_later(v->p->request, youth_left(v, pod));
+    return NULL;
 }
 
 static void set_hotplug(struct volumes *v, struct kv_volume_status *status, const char *claim)
 {
-    const struct core_pod *pod = attachment_of(v, status->name);
+    const struct core_pod *pod = attachment_of(v, status);
     struct kv_hotplug_volume_status *hotplug = own_hotplug_status(v, status);
 
     if (!pod) {
@@ -195,6 +220,20 @@ static int add_utility_volume(struct volumes *v, const struct kv_utility_volume 
 
 /* ---- volumes that are gone from the spec ---- */
 
+/* Attachment Pods get no grace, and most are gone before anybody could read of it; told of are those that take longer.
+ */
+static bool takes_its_time(struct volumes *v, const struct core_pod *pod)
+{
+    int64_t since, left;
+
+    if (!api_is_being_deleted(&pod->metadata) || !kb_time_parse(pod->metadata.deletion_timestamp, &since))
+        return false;
+    left = since + GOING_NS - kube_now(v->p->request);
+    if (left > 0)
+        kube_request_later(v->p->request, left);
+    return left <= 0;
+}
+
 static void add_leaving(struct volumes *v, const struct kv_volume_status *left)
 {
     const struct core_pod *pod = carrier(v, left->name);
@@ -210,7 +249,7 @@ static void add_leaving(struct volumes *v, const struct kv_volume_status *left)
     if (kb_streq(status->phase, VMI_VOLUME_READY) || kb_streq(status->phase, VMI_VOLUME_MOUNTED))
         return;
     status->phase = VMI_VOLUME_DETACHING;
-    if (!api_is_being_deleted(&pod->metadata))
+    if (!takes_its_time(v, pod))
         return;
     status->message = kb_arena_printf(v->p->arena, "Deleted hotplug attachment pod %s, for volume %s",
                                       pod->metadata.name, status->name);
