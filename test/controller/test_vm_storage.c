@@ -306,7 +306,7 @@ static void a_request_that_the_vmi_refuses_stays_open(void **state)
     struct world *w = *state;
     world_create(w, VMS, VM("Always", "", SPEC("", CONTAINER_DISK, DISK("root") "," DISK("old"))));
     start_running(w);
-    world_answer_subresources(w, 403);
+    world_answer_subresources(w, 409); /* no conflict of versions, which would only be tried again */
     world_patch_status(w, VMS, "vm", ADD_AFTER_REMOVE);
     world_step(w);
     expect_condition(w, "Failure", "True", "HotPlugVolumeError",

@@ -62,6 +62,12 @@ static void add_volume(struct kb_arena *arena, struct kv_vmi_spec *spec, const s
     disk->name = options->name;
 }
 
+/* Also a conflict is a refusal here: virt-api answers so when the VMI does not run. */
+static int refused(const struct kube_error *error, struct kube_error *reterr)
+{
+    return kube_error_set(reterr, KUBE_ERROR_INVALID, "%s", error->message);
+}
+
 /* The VMI is read anew, as what follows in this pass depends on its volumes. */
 static int call_vmi(struct vm_pass *pass, const char *subresource, const struct api_type *type, const void *options,
                     struct kube_error *reterr)
@@ -69,8 +75,10 @@ static int call_vmi(struct vm_pass *pass, const char *subresource, const struct 
     const struct meta_object_meta *vmi = &pass->vmi->metadata;
     const char *path = kb_arena_printf(pass->arena, VMI_SUBRESOURCE, vmi->namespace, vmi->name, subresource);
     const void *changed;
-    if (kube_put_path(pass->req, path, api_encode_text(pass->arena, type, options, 0), NULL, reterr) < 0 ||
-        kube_get_live(pass->req, &kv_vmi_type, vmi->namespace, vmi->name, &changed, reterr) < 0)
+    struct kube_error error = {0};
+    if (kube_put_path(pass->req, path, api_encode_text(pass->arena, type, options, 0), NULL, &error) < 0)
+        return refused(&error, reterr);
+    if (kube_get_live(pass->req, &kv_vmi_type, vmi->namespace, vmi->name, &changed, reterr) < 0)
         return -1;
     if (changed)
         pass->vmi = changed;
