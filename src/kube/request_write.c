@@ -26,10 +26,21 @@ static bool informer_covers(struct kube_runtime_informer *informer, const struct
            (kb_empty(spec->field_selector) && kube_selector_matches(spec->label_selector, &any->metadata.labels));
 }
 
+/* The write took the last finalizer of an object that was being deleted: the answer is its last state. */
+static bool is_gone(const struct meta_object_meta *meta)
+{
+    return api_is_being_deleted(meta) && meta->finalizers.n == 0 &&
+           (!meta->deletion_grace_period_seconds || *meta->deletion_grace_period_seconds == 0);
+}
+
 static void put_into_store(struct kube_runtime_informer *informer, yyjson_val *value, const struct api_object *full)
 {
     struct kube_store *store = kube_informer_store(informer->informer);
     const struct api_object *part;
+    if (is_gone(&((const struct api_any *)api_object_data(full))->metadata)) {
+        kube_store_remove_written(store, full);
+        return;
+    }
     if (!informer->spec->projection) {
         kube_store_put_written(store, full);
         return;

@@ -276,11 +276,20 @@ void kube_store_put_written(struct kube_store *store, const struct api_object *o
 {
     uint64_t version;
     pthread_mutex_lock(&store->lock);
-    if (!kube_version_parse(version_text(object), &version) || version > store->reached) {
+    if (kube_version_parse(version_text(object), &version) && version > store->reached) {
         const struct kube_slot *slot = lookup_same(store, object);
         /* The list under way has not had a new one: whether it stays is decided by its version. */
         put(store, object, slot ? slot->listing : store->listing - 1);
     }
+    unlock(store);
+}
+
+void kube_store_remove_written(struct kube_store *store, const struct api_object *last_state)
+{
+    pthread_mutex_lock(&store->lock);
+    struct kube_slot *slot = lookup_same(store, last_state);
+    if (slot && !is_newer(slot->object, last_state))
+        take_out(store, slot, last_state);
     unlock(store);
 }
 

@@ -58,8 +58,12 @@ void kube_store_visit(struct kube_store *store, void (*each)(void *userdata, con
 /* From the watch stream. */
 void kube_store_apply(struct kube_store *store, const struct api_object *object);
 void kube_store_remove(struct kube_store *store, const struct api_object *last_state);
-/* From the answer of an own write: dropped when the watch stream has passed its version already. */
+/* From the answer of an own write: dropped when it has no version, and when the watch stream has passed its version
+ * already. */
 void kube_store_put_written(struct kube_store *store, const struct api_object *object);
+/* The answer of an own write says that it took the object away (the last finalizer of one that was being deleted). The
+ * version in it is that from before, so it tells nothing of the stream. */
+void kube_store_remove_written(struct kube_store *store, const struct api_object *last_state);
 /* A (re-)list: begin, apply each object, end(version): whatever was not applied and is not newer is removed. */
 void kube_store_relist_begin(struct kube_store *store);
 void kube_store_relist_end(struct kube_store *store, const char *resource_version);

@@ -3,6 +3,7 @@
  */
 #include "virt/vmis.h"
 
+#include "api/meta.h"
 #include "base/strings.h"
 #include "base/time.h"
 #include "virt/names.h"
@@ -55,6 +56,11 @@ bool virt_vmi_is_migrating(const struct kv_vmi *vmi, int64_t now)
     const struct kv_vmim_state *state = vmi->status.migration_state;
 
     return state && has_passed(state->start_timestamp, now) && !has_passed(state->end_timestamp, now);
+}
+
+bool virt_vm_is_done_with(const struct kv_vm *vm, const struct kv_vmi *ended)
+{
+    return !vm || api_is_being_deleted(&vm->metadata) || !api_is_controlled_by(&ended->metadata, vm->metadata.uid);
 }
 
 bool virt_vmi_is_cpu_dedicated(const struct kv_vmi *vmi)

@@ -23,6 +23,9 @@ bool virt_vmi_has_target_node(const struct kv_vmi *vmi); /* label kubevirt.io/mi
 bool virt_vmi_is_decentralized_migration(const struct kv_vmi *vmi);
 /* A migration has started and not ended. `now`: wall ns. */
 bool virt_vmi_is_migrating(const struct kv_vmi *vmi, int64_t now);
+/* The VM controller's finalizer holds a VMI that has ended until its VM (NULL: gone) has recorded that. One that is
+ * being deleted records nothing any more: then whoever sees it may take that finalizer away. */
+bool virt_vm_is_done_with(const struct kv_vm *vm, const struct kv_vmi *ended);
 bool virt_vmi_is_cpu_dedicated(const struct kv_vmi *vmi);
 
 #endif

@@ -58,6 +58,8 @@ static int create_vmi(struct vm_pass *pass, const struct kv_vmi *vmi, struct kub
         return -1;
     }
     pass->vmi = created;
+    kube_creation_observed(expectations, pass->key); /* the cache has the answer; its event may be under way still */
+    virt_holds_begin(pass->controller->starting, pass->key, pass->vmi->metadata.uid);
     vm_event(pass, KUBE_EVENT_NORMAL, VM_REASON_CREATED,
              "Started the virtual machine by creating the new virtual machine instance %s", vmi->metadata.name);
     return 0;

@@ -197,8 +197,14 @@ int vm_update_status(struct vm_pass *pass, struct kube_error *reterr)
     status->printable_status = vm_printable_status(pass->vm, pass->vmi, &facts);
     vm_sync_tracking_state(pass);
     vm_sync_volume_snapshot_statuses(pass);
+    int64_t hold = vm_hold_start(pass);
+    if (hold > 0) {
+        kube_request_later(pass->req, hold);
+        return 0;
+    }
     const void *answer = pass->stored;
     if (kube_update_status(pass->req, &kv_vm_type, pass->stored, pass->vm, &answer, reterr) < 0)
         return kube_error_wrap(reterr, "updating the status");
+    virt_holds_end(pass->controller->starting, pass->key);
     return release_vmi(pass, reterr);
 }

@@ -125,18 +125,27 @@ static int claim_vmi(struct vm_pass *pass, struct kube_error *reterr)
     return 0;
 }
 
+/* The VMI goes first. Its VM tells of that when it takes longer than a moment. */
+static int wait_for_vmi(struct vm_pass *pass)
+{
+    int64_t left = vm_hold_deletion(pass);
+    if (left > 0) {
+        pass->untold = true;
+        kube_request_later(pass->req, left);
+    }
+    return VM_END;
+}
+
 static int delete_vm(struct vm_pass *pass, struct kube_error *reterr)
 {
     struct meta_object_meta *meta = &pass->vm->metadata;
+    if (!vm_expectations_met(pass))
+        return wait_for_vmi(pass);
     if (pass->vmi && !api_has_finalizer(meta, ORPHAN_FINALIZER)) {
         struct kube_error error = {0};
         if (vm_stop(pass, &error) < 0)
             return vm_fail(pass, VM_REASON_DELETE_FAILED, "Failure attempting to delete VMI: %s", error.message);
-        if (!api_is_being_deleted(&pass->vmi->metadata)) { /* if it takes longer than this, the status tells */
-            pass->untold = true;
-            kube_request_later(pass->req, CALM_NS);
-        }
-        return VM_END;
+        return wait_for_vmi(pass);
     }
     api_strings_remove(&meta->finalizers, VIRT_FINALIZER_VM);
     if (vm_write_spec(pass, reterr) < 0)
@@ -247,10 +256,10 @@ static int sync_rest(struct vm_pass *pass, struct kube_error *reterr)
 
 static int sync(struct vm_pass *pass, struct kube_error *reterr)
 {
-    if (!vm_expectations_met(pass))
-        return VM_END;
     if (api_is_being_deleted(&pass->vm->metadata))
         return delete_vm(pass, reterr);
+    if (!vm_expectations_met(pass))
+        return VM_END;
     add_finalizer(pass);
     if (vm_bump_vmi_generation(pass, reterr) < 0)
         return -1;
@@ -278,7 +287,7 @@ static int sync_without_template(struct vm_pass *pass, struct kube_error *reterr
 {
     if (!api_is_being_deleted(&pass->vm->metadata))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "spec.template: expected the template of the VMI");
-    int status = vm_expectations_met(pass) ? delete_vm(pass, reterr) : VM_END;
+    int status = delete_vm(pass, reterr);
     pass->untold = true;
     return status;
 }
@@ -326,6 +335,8 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
     if (!stored) {
         kube_expectations_forget(controller->vmis, key);
         kube_expectations_forget(controller->data_volumes, key);
+        virt_holds_end(controller->starting, key);
+        virt_holds_end(controller->leaving, key);
         return KUBE_DONE;
     }
     struct vm_pass pass = {
@@ -466,6 +477,8 @@ static const struct kube_controller definition = {
 static void end(void *data)
 {
     struct vm_controller *controller = data;
+    virt_holds_free(controller->starting);
+    virt_holds_free(controller->leaving);
     kube_expectations_free(controller->vmis);
     kube_expectations_free(controller->data_volumes);
     free(controller);
@@ -475,7 +488,13 @@ void virt_vm_controller_add(struct virt_context *context, int threads)
 {
     struct vm_controller *controller = kb_malloc(sizeof(*controller));
     struct kb_clock *clock = kube_client_clock(context->client);
-    *controller = (struct vm_controller){context, kube_expectations_new(clock), kube_expectations_new(clock)};
+    *controller = (struct vm_controller){
+        .context = context,
+        .vmis = kube_expectations_new(clock),
+        .data_volumes = kube_expectations_new(clock),
+        .starting = virt_holds_new(clock),
+        .leaving = virt_holds_new(clock),
+    };
     kube_runtime_at_end(context->runtime, end, controller);
     kube_runtime_add_controller(context->runtime, &definition, controller, threads);
 }

@@ -14,12 +14,15 @@
 #include "kube/expectations.h"
 #include "kube/request.h"
 #include "virt/context.h"
+#include "virt/holds.h"
 #include "virt/instancetype/instancetype.h"
 #include "virt/vmis.h"
 
 struct vm_controller {
     struct virt_context *context;
     struct kube_expectations *vmis, *data_volumes; /* by key of the VM */
+    struct virt_holds *starting;                   /* VMs whose VMI this process made; its UID */
+    struct virt_holds *leaving;                    /* VMs that are being deleted */
 };
 
 /* What the condition Failure tells. */
@@ -188,9 +191,13 @@ void vm_persist_firmware_uuid(struct vm_pass *pass);
 int vm_sync_metadata_to_vmi(struct vm_pass *pass, struct kube_error *reterr);
 void vm_sync_pci_topology(struct vm_pass *pass);
 
-/* ---- status.c, printable_status.c, start_failure.c, volume_snapshot_status.c ---- */
+/* ---- status.c, hold.c, printable_status.c, start_failure.c, volume_snapshot_status.c ---- */
 
 int vm_update_status(struct vm_pass *pass, struct kube_error *reterr);
+
+/* hold.c: how long to wait before the status that was derived is written, before a deletion is told of; 0: now. */
+int64_t vm_hold_start(const struct vm_pass *pass);
+int64_t vm_hold_deletion(const struct vm_pass *pass);
 
 /* What printableStatus is decided from, besides VM and VMI. */
 struct vm_facts {

@@ -125,7 +125,6 @@ static int send(struct vmi_pass *p, struct kube_json_patch *patch, const void **
                       reterr);
 }
 
-/* *ret_written is set when there was something to write. */
 /* The cache has heard of a newer state since the pass began. */
 static bool is_outdated(const struct vmi_pass *p)
 {
@@ -134,6 +133,7 @@ static bool is_outdated(const struct vmi_pass *p)
     return newest && !kb_streq(newest->metadata.resource_version, p->vmi->metadata.resource_version);
 }
 
+/* *ret_written is set when there was something to write. */
 static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, const void **ret_written,
                         struct kube_error *reterr)
 {
@@ -156,7 +156,7 @@ static int patch_shared(struct vmi_pass *p, const struct kv_vmi *after, const vo
 
 /* ---- the whole ---- */
 
-static bool is_shared(const struct kv_vmi *vmi)
+bool vmi_is_shared(const struct kv_vmi *vmi)
 {
     return virt_vmi_is_phase(vmi, VIRT_PHASE_SCHEDULED) || virt_vmi_is_phase(vmi, VIRT_PHASE_RUNNING);
 }
@@ -166,7 +166,7 @@ static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error
     const void *written = p->vmi;
     int r;
 
-    if (is_shared(p->vmi)) {
+    if (vmi_is_shared(p->vmi)) {
         r = patch_shared(p, after, &written, reterr);
     } else {
         set_synchronized(p, after);
@@ -183,7 +183,7 @@ static struct kv_vmi *with_pod_error(struct vmi_pass *p, struct kv_vmi *after, c
 {
     if (!p->sync.reason)
         vmi_fail(p, VMI_FAILED_POD_PATCH, "%s", error->message);
-    if (is_shared(p->vmi) || !is_shared(after))
+    if (vmi_is_shared(p->vmi) || !vmi_is_shared(after))
         return after;
     return KUBE_EDIT(p->request, kv_vmi, p->vmi);
 }
@@ -201,7 +201,7 @@ int vmi_apply(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reter
         return kube_error_wrap(reterr, "writing the status");
     }
     if (!virt_vmi_is_unprocessed(after))
-        vmi_fresh_forget(p->controller->fresh, kube_request_key(p->request));
+        virt_holds_end(p->controller->fresh, kube_request_key(p->request));
     for (size_t i = 0; i < p->events.n; i++)
         vmi_event(p, p->events.items[i].type, p->events.items[i].reason, "%s", p->events.items[i].message);
     return 0;

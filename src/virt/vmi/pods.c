@@ -145,7 +145,7 @@ static bool should_have_pods(const struct kv_vmi *vmi)
 
 int vmi_find_unseen_pods(struct vmi_pass *p, struct kube_error *reterr)
 {
-    if (p->pods.n > 0 || !should_have_pods(p->vmi))
+    if (p->pods.n > 0 || !should_have_pods(p->vmi) || vmi_saw_pods_go(p))
         return 0;
     if (list_live_pods(p, &p->pods, reterr) < 0)
         return -1;

@@ -272,28 +272,27 @@ static int derive_running(struct vmi_pass *p, struct kv_vmi *after, const struct
     return 0;
 }
 
-/* The VM controller's finalizer is the VM's business while there is one. */
-static bool has_vm(const struct vmi_pass *p)
+static const struct kv_vm *owner_of(const struct vmi_pass *p)
 {
     const struct meta_owner_reference *owner = api_controller_of(&p->vmi->metadata);
     const struct kv_vm *vm;
 
     if (!owner || !kb_streq(owner->kind, "VirtualMachine"))
-        return false;
+        return NULL;
     vm = kube_lookup(p->request, VIRT_VM, p->vmi->metadata.namespace, owner->name);
-    return vm && kb_streq(vm->metadata.uid, owner->uid);
+    return vm && kb_streq(vm->metadata.uid, owner->uid) ? vm : NULL;
 }
 
-static void let_go(struct vmi_pass *p, struct kv_vmi *after)
+static void let_go(struct kv_vmi *after)
 {
     api_strings_remove(&after->metadata.finalizers, VIRT_FINALIZER_VMI_OLD);
     api_strings_remove(&after->metadata.finalizers, VIRT_FINALIZER_VMI);
-    (void)p;
 }
 
+/* The VM controller's finalizer is the VM's business while there is one that records. */
 static void let_vm_go(struct vmi_pass *p, struct kv_vmi *after)
 {
-    if (after->metadata.finalizers.n > 0 && !has_vm(p))
+    if (after->metadata.finalizers.n > 0 && virt_vm_is_done_with(owner_of(p), p->vmi))
         api_strings_remove(&after->metadata.finalizers, VIRT_FINALIZER_VM);
 }
 
@@ -303,10 +302,11 @@ static int derive_final(struct vmi_pass *p, struct kv_vmi *after, const struct v
     (void)facts;
     (void)reterr;
     if (p->pods.n == 0) {
-        let_go(p, after);
+        let_go(after);
         vmi_set_launcher_image(p, after, "");
     }
-    let_vm_go(p, after);
+    if (p->pods.n == 0 || !owner_of(p))
+        let_vm_go(p, after);
     return 0;
 }
 
@@ -316,7 +316,7 @@ static int derive_waiting(struct vmi_pass *p, struct kv_vmi *after, const struct
     (void)reterr;
     if (!facts->being_deleted)
         return 0;
-    let_go(p, after);
+    let_go(after);
     let_vm_go(p, after);
     return 0;
 }

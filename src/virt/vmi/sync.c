@@ -155,7 +155,7 @@ static int create_launcher(struct vmi_pass *p, struct core_pod *pod)
     p->pods = virt_pods_controlled_by(p->request, p->vmi->metadata.uid);
     p->pod = created;
     if (vmi_launcher(p))
-        vmi_fresh_note(p);
+        vmi_note_new_pod(p);
     return 0;
 }
 

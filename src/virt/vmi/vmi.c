@@ -82,6 +82,15 @@ static void note_deletion(struct vmi_controller *self, struct kb_arena *arena, c
                               pod->metadata.name);
 }
 
+/* The Pod is gone, and was to go: no list that lacks it is just behind. Ends with the VMI, whose key is queued. */
+static void note_end(struct vmi_controller *self, struct kb_arena *arena, const struct core_pod *pod, const char *vmi)
+{
+    const struct meta_owner_reference *owner = api_controller_of(&pod->metadata);
+
+    if (kb_streq(owner->kind, "VirtualMachineInstance") && api_is_being_deleted(&pod->metadata))
+        virt_holds_begin(self->gone, kb_arena_printf(arena, "%s/%s", pod->metadata.namespace, vmi), pod->metadata.uid);
+}
+
 /* The VMI behind a launcher Pod, or behind an attachment Pod of a launcher. NULL: none. */
 static const char *vmi_of_pod(struct kube_enqueuer *to, const struct core_pod *pod)
 {
@@ -108,6 +117,8 @@ static void map_pod(void *self, struct kube_enqueuer *to, const void *before, co
         return;
     if (!after || api_is_being_deleted(&pod->metadata))
         note_deletion(self, kube_arena(kube_enqueuer_request(to)), pod, vmi);
+    if (!after)
+        note_end(self, kube_arena(kube_enqueuer_request(to)), pod, vmi);
     kube_enqueue(to, pod->metadata.namespace, vmi);
 }
 
@@ -199,7 +210,9 @@ static void map_kubevirt(void *self, struct kube_enqueuer *to, const void *befor
 static void forget(struct vmi_controller *self, const char *key)
 {
     kube_expectations_forget(self->deletions, key);
-    vmi_fresh_forget(self->fresh, key);
+    virt_holds_end(self->fresh, key);
+    virt_holds_end(self->leaving, key);
+    virt_holds_end(self->gone, key);
     vmi_cids_release(self->cids, key);
 }
 
@@ -320,7 +333,9 @@ static void release(void *userdata)
 
     kube_expectations_free(self->deletions);
     vmi_doubts_free(self->doubts);
-    vmi_fresh_free(self->fresh);
+    virt_holds_free(self->fresh);
+    virt_holds_free(self->leaving);
+    virt_holds_free(self->gone);
     vmi_cids_free(self->cids);
     free(self);
 }
@@ -333,7 +348,9 @@ void virt_vmi_controller_add(struct virt_context *context, int threads)
     self->context = context;
     self->deletions = kube_expectations_new(clock);
     self->doubts = vmi_doubts_new();
-    self->fresh = vmi_fresh_new(clock);
+    self->fresh = virt_holds_new(clock);
+    self->leaving = virt_holds_new(clock);
+    self->gone = virt_holds_new(clock);
     self->cids = vmi_cids_new();
     self->started_at = clock->wall(clock);
     kube_runtime_add_controller(context->runtime, &definition, self, threads);

@@ -13,7 +13,7 @@
  *     pod_sync.c       the launcher Pod as it should be: labels, annotations, readiness gate
  *     apply.c          the writes of what status.c and pod_sync.c found, and the events
  *     pods.c           creates and deletes Pods, and asks the API server where the cache is not to be believed
- *     fresh.c          instances that don't tell of their new Pod yet
+ *     hold.c           which statuses are not written yet
  *     vsock.c          context ids
  *
  * Memory: everything is in the request's arena or pinned by it.
@@ -23,6 +23,7 @@
 
 #include "kube/request.h"
 #include "virt/context.h"
+#include "virt/holds.h"
 #include "virt/pods.h"
 #include "virt/storage/volumes.h"
 #include "virt/vmi/words.h"
@@ -30,13 +31,14 @@
 
 struct vmi_cids;
 struct vmi_doubts;
-struct vmi_fresh;
 
 struct vmi_controller {
     struct virt_context *context;
     struct kube_expectations *deletions; /* of Pods, by key of their VMI */
     struct vmi_doubts *doubts;
-    struct vmi_fresh *fresh;
+    struct virt_holds *fresh;   /* VMIs whose launcher Pod this process made, until their status tells of it */
+    struct virt_holds *leaving; /* VMIs that are being deleted */
+    struct virt_holds *gone;    /* the last Pod of a VMI of which the cache saw that it was deleted; its UID */
     struct vmi_cids *cids;
     int64_t started_at; /* wall ns: what is older may have been seen by another leader */
 };
@@ -168,16 +170,17 @@ void vmi_set_updates(struct vmi_pass *p, struct kv_vmi *after); /* updates.c */
 
 int vmi_sync_pod(struct vmi_pass *p, const struct kv_vmi *after, struct kube_error *reterr); /* pod_sync.c */
 int vmi_apply(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr);          /* apply.c */
+/* Scheduled or Running: virt-handler writes it, too. */
+bool vmi_is_shared(const struct kv_vmi *vmi);
 
-/* ---- fresh.c ---- */
+/* ---- hold.c ---- */
 
-struct vmi_fresh *vmi_fresh_new(struct kb_clock *clock);
-void vmi_fresh_free(struct vmi_fresh *fresh);
 /* A launcher Pod was made. */
-void vmi_fresh_note(const struct vmi_pass *p);
-/* The status tells, or the VMI is gone. */
-void vmi_fresh_forget(struct vmi_fresh *fresh, const char *key);
+void vmi_note_new_pod(const struct vmi_pass *p);
+/* It was, by this process, and the status does not tell yet. */
 bool vmi_had_pod(const struct vmi_pass *p);
+/* The Pod that the status names was deleted: the cache has seen that, so nobody needs to be asked. */
+bool vmi_saw_pods_go(const struct vmi_pass *p);
 /* How long to wait before this status is written; 0: now. */
 int64_t vmi_hold_back(const struct vmi_pass *p, const struct kv_vmi *after);
 

@@ -1,0 +1,40 @@
+/*
+ * Writes that are held back for a moment, because what they tell is about to be overtaken: when it began, for each
+ * object that has something to tell. Used where an object passes through states in less than a second (a start whose
+ * Pod is ready at once, a deletion that nothing delays), so that the last one is written and not each.
+ *
+ * Rules for who holds: nothing that tells of an error or answers a user, and nothing for longer than the times below:
+ * less than a second, but for one of many deletions. The state is this process' memory: what another leader held back
+ * is told at once by its successor.
+ *
+ * Key: of the object ("namespace/name"). UID: of what the moment is about; one of another UID counts as none. Times are
+ * of the injected clock. Threads: any.
+ */
+#ifndef VIRT_HOLDS_H
+#define VIRT_HOLDS_H
+
+#include "base/clock.h"
+
+/* Well below a second, after which people and scripts take what they see for the result. */
+#define VIRT_HOLD_NS (750 * KB_NS_PER_MS)
+/* More deletions than this at once wait for each other. What tells of one that has only not had its turn is held back
+ * while others end, each within the second time of the one before, but for no longer than the third. */
+#define VIRT_HOLD_MANY         5
+#define VIRT_HOLD_MANY_IDLE_NS (3 * KB_NS_PER_S)
+#define VIRT_HOLD_MANY_NS      (30 * KB_NS_PER_S)
+
+struct virt_holds;
+struct virt_holds *virt_holds_new(struct kb_clock *clock);
+void virt_holds_free(struct virt_holds *holds);
+
+/* From now on, unless it has begun. */
+void virt_holds_begin(struct virt_holds *holds, const char *key, const char *uid);
+void virt_holds_end(struct virt_holds *holds, const char *key);
+bool virt_holds_age(struct virt_holds *holds, const char *key, const char *uid, int64_t *ret_ns);
+/* How long to wait still before writing; 0: no longer, or it has not begun. */
+int64_t virt_holds_left(struct virt_holds *holds, const char *key, const char *uid, int64_t limit_ns);
+/* The same of an object that is being deleted; the first question begins it. `holds` has deletions only. */
+int64_t virt_holds_deletion(struct virt_holds *holds, const char *key, const char *uid);
+bool virt_holds_many(struct virt_holds *holds);
+
+#endif
