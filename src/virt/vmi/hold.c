@@ -49,10 +49,12 @@ static int64_t hold_new(const struct vmi_pass *p, const struct kv_vmi *after)
 
 static int64_t hold_orphaned(const struct vmi_pass *p)
 {
+    const bool busy = virt_holds_many(p->controller->leaving);
+
     if (p->pods.n > 0 || !vmi_is_shared(p->vmi) || !vmi_saw_pods_go(p))
         return 0;
     return virt_holds_left(p->controller->gone, kube_request_key(p->request), p->vmi->status.active_pods.items[0].key,
-                           VIRT_HOLD_NS);
+                           busy ? VIRT_HOLD_MANY_IDLE_NS : VIRT_HOLD_NS);
 }
 
 static int64_t hold_deleted(const struct vmi_pass *p, const struct kv_vmi *after)
