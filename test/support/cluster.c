@@ -37,6 +37,7 @@ struct cluster {
     script_server intercept;
     void *intercept_data;
     const char *complaint;
+    bool calm;
     struct lab_server *server;
     struct lab_client *lab;
     struct kube_client *client, *event_client;
@@ -78,6 +79,26 @@ static void check_refusal(struct cluster *c, const struct script_request *reques
         if (failure->code == ours[i] && !strstr(failure->message, "due to an error in our request"))
             cluster_complain(c, "%s %s: %d %s\n%.*s", request->method, request->path, failure->code, failure->message,
                              (int)request->body_length, request->body);
+}
+
+static struct lab_object *stored_object(const struct lab_call *call)
+{
+    struct lab_object *object =
+        call->resource && call->name ? lab_store_find(call->resource, lab_call_key(call)) : NULL;
+
+    return object ? lab_object_ref(object) : NULL;
+}
+
+/* `before`: what was stored then, or NULL. */
+static void check_calm(struct cluster *c, const struct script_request *request, const struct lab_call *call, int rc,
+                       const struct lab_object *before)
+{
+    if (!c->calm || kb_streq(request->method, "GET"))
+        return;
+    if (rc < 0)
+        cluster_complain(c, "%s %s: %d %s", request->method, request->path, call->failure.code, call->failure.message);
+    else if (before && before == lab_store_find(call->resource, lab_call_key(call)))
+        cluster_complain(c, "%s %s changes nothing: %s", request->method, request->path, request->body);
 }
 
 static void answer(struct cluster *c, const struct script_request *request, struct lab_call *call, int rc,
@@ -175,9 +196,11 @@ static bool serve(void *userdata, const struct script_request *request, struct s
         return true;
 
     int rc = lab_route(c->server, reply->arena, &r, &call);
+    lab_cleanup_object struct lab_object *before = rc > 0 ? stored_object(&call) : NULL;
 
     if (rc > 0)
         rc = lab_call_serve(&call);
+    check_calm(c, request, &call, rc, before);
     answer(c, request, &call, rc, reply);
     lab_call_done(&call);
     return true;
@@ -231,10 +254,14 @@ static void take(struct cluster *c, enum virt_informer id, const struct lab_watc
     const struct kube_informer_spec *spec = &c->specs[id];
     struct kube_store *store = kube_informer_store(kube_runtime_informer(c->context.runtime, (int)id));
     const struct api_object *object;
+    yyjson_val *value;
 
     if (event->type == LAB_BOOKMARK || lost)
         return;
-    object = decode(spec->type, object_of(c, event), spec->projection);
+    value = object_of(c, event);
+    object = decode(spec->type, value, spec->projection);
+    if (spec->note_form && api_is_in_form(spec->type, api_object_data(object), value, "spec"))
+        api_object_note_form(object);
     if (event->type == LAB_DELETED)
         kube_store_remove(store, object);
     else
@@ -576,6 +603,11 @@ const char *cluster_writes(struct cluster *c)
         kb_strbuf_printf(&writes, "%s%s %s", writes.length ? ", " : "", request->method, resource);
     }
     return kb_strbuf_text(&writes);
+}
+
+void cluster_expect_calm(struct cluster *c)
+{
+    c->calm = true;
 }
 
 static int by_version(const void *a, const void *b)

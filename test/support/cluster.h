@@ -71,6 +71,8 @@ struct cluster_list cluster_list(struct cluster *c, const struct api_type *type)
 /* Requests of controllers since the last call or the start, but reads and events: "POST pods, PATCH pods/status, ...".
  */
 const char *cluster_writes(struct cluster *c);
+/* From now on each of these must be taken by the server and change something; one that is not fails the test. */
+void cluster_expect_calm(struct cluster *c);
 /* Events so far: "Normal SuccessfulCreate Created ...\n" each, in order of their making. */
 const char *cluster_events(struct cluster *c);
 

@@ -493,6 +493,31 @@ static void writers_readers_and_handlers_do_not_disturb_each_other(void **state)
     kube_store_free(store);
 }
 
+static void an_answer_without_version_is_not_taken(void **state)
+{
+    struct fixture *f = *state;
+    change(f, APPLY, "a", "5", "u", "");
+    change(f, WRITTEN, "a", "", "u", "node");
+    change(f, WRITTEN, "b", "", "u", "");
+    expect_told(f, "+ns/a@5");
+}
+
+static void what_an_own_write_took_away_is_gone_at_once_and_told_once(void **state)
+{
+    struct fixture *f = *state;
+    change(f, APPLY, "b", "4", "v", "");
+    change(f, WRITTEN, "a", "7", "u", "");
+    expect_told(f, "+ns/b@4 +ns/a@7");
+    const struct api_object *last = pod_of("ns", "a", "7", "u", "");
+    kube_store_remove_written(f->store, last);
+    api_object_unref(last);
+    expect_told(f, "-ns/a@7");
+    change(f, WRITTEN, "b", "6", "v", ""); /* the stream has not passed 7 by that */
+    expect_told(f, "~ns/b@4>6");
+    change(f, REMOVE, "a", "8", "u", "");
+    expect_told(f, "");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -502,6 +527,8 @@ int main(void)
         TEST(versions_that_are_not_numbers_count_as_newer),
         TEST(an_own_write_is_told_once),
         TEST(a_late_answer_does_not_bring_back_what_was_deleted),
+        TEST(an_answer_without_version_is_not_taken),
+        TEST(what_an_own_write_took_away_is_gone_at_once_and_told_once),
         TEST(a_bookmark_counts_as_passed),
         TEST(a_late_deletion_does_not_take_the_successor),
         TEST(a_list_removes_what_it_does_not_have),

@@ -1,0 +1,370 @@
+/*
+ * What a VM costs in writes, with the controllers of VMs and VMIs together: the exact writes of its way up and down,
+ * each of which the server takes and each of which changes something.
+ */
+#include "base/strings.h"
+#include "support/cluster.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define VMS  "virtualmachines.kubevirt.io"
+#define VMIS "virtualmachineinstances.kubevirt.io"
+
+#define CREATED "POST controllerrevisions, POST virtualmachineinstances, PATCH virtualmachines, POST pods"
+#define HANDED  "PATCH pods/status, PATCH virtualmachineinstances"
+
+static int set_up(void **state)
+{
+    struct cluster *c = cluster_new();
+
+    virt_vm_controller_add(cluster_context(c), 0);
+    virt_vmi_controller_add(cluster_context(c), 0);
+    cluster_settle(c);
+    cluster_writes(c);
+    cluster_expect_calm(c);
+    *state = c;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    cluster_free(*state);
+    return 0;
+}
+
+/* ---- what others do; NUMBER tells VMs apart ---- */
+
+static const char *name_of(struct cluster *c, int number)
+{
+    return kb_arena_printf(cluster_arena(c), "vm%d", number);
+}
+
+/* In the form that Go would write, so that it needs no rewriting. `metadata`: further members of it. */
+static void create_with(struct cluster *c, int number, const char *strategy, const char *metadata)
+{
+    cluster_create(
+        c, VMS,
+        kb_arena_printf(cluster_arena(c),
+                        "{\"metadata\":{\"name\":\"vm%d\"%s},\"spec\":{\"runStrategy\":\"%s\",\"template\":{"
+                        "\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"architecture\":\"amd64\",\"domain\":{"
+                        "\"devices\":{},\"memory\":{\"guest\":\"64Mi\"},\"resources\":{}}}}}}",
+                        number, metadata, strategy));
+}
+
+static void create(struct cluster *c, int number, const char *strategy)
+{
+    create_with(c, number, strategy, "");
+}
+
+static const struct kv_vm *vm(struct cluster *c, int number)
+{
+    return cluster_get(c, &kv_vm_type, name_of(c, number));
+}
+
+static const struct kv_vmi *vmi(struct cluster *c, int number)
+{
+    return cluster_get(c, &kv_vmi_type, name_of(c, number));
+}
+
+static const char *pod(struct cluster *c, int number)
+{
+    const struct cluster_list pods = cluster_list(c, &core_pod_type);
+    const char *prefix = kb_arena_printf(cluster_arena(c), "virt-launcher-vm%d-", number);
+
+    for (size_t i = 0; i < pods.n; i++) {
+        const struct core_pod *candidate = pods.items[i];
+
+        if (kb_streq(candidate->metadata.generate_name, prefix))
+            return candidate->metadata.name;
+    }
+    fail_msg("no launcher Pod of vm%d", number);
+    return NULL;
+}
+
+static void run_pod(struct cluster *c, int number)
+{
+    cluster_bind(c, pod(c, number), "node01");
+    cluster_patch(
+        c, "pods/status", pod(c, number),
+        "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
+        "\"containerStatuses\":[{\"name\":\"compute\",\"image\":\"launcher:v1\",\"imageID\":\"\",\"ready\":true,"
+        "\"restartCount\":0,\"state\":{\"running\":{}}}]}}");
+}
+
+/* Times are given, as a merge patch would lose the nulls that virt-handler writes. */
+#define TIMES "\"lastProbeTime\":\"2026-01-02T03:04:05Z\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\""
+
+static void run_guest(struct cluster *c, int number)
+{
+    cluster_patch(c, VMIS, name_of(c, number),
+                  "{\"status\":{\"phase\":\"Running\",\"interfaces\":[{\"name\":\"default\",\"infoSource\":\"domain\","
+                  "\"queueCount\":1}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":"
+                  "\"GuestNotRunning\",\"message\":\"Guest VM is not reported as running\"," TIMES "},{\"type\":"
+                  "\"LiveMigratable\",\"status\":\"True\"," TIMES "}]}}");
+}
+
+static void end_guest(struct cluster *c, int number)
+{
+    cluster_patch(c, VMIS, name_of(c, number), "{\"status\":{\"phase\":\"Succeeded\"}}");
+}
+
+static size_t events(struct cluster *c)
+{
+    return cluster_list(c, &core_event_type).n;
+}
+
+static void bring_up(struct cluster *c, int number)
+{
+    create(c, number, "Always");
+    cluster_settle(c);
+    run_pod(c, number);
+    cluster_settle(c);
+    run_guest(c, number);
+    cluster_settle(c);
+    cluster_advance(c, KB_NS_PER_S);
+    assert_string_equal(vm(c, number)->status.printable_status, "Running");
+    assert_true(vm(c, number)->status.ready);
+    cluster_writes(c);
+}
+
+/* ---- up ---- */
+
+static void a_vm_that_runs_at_once_takes_ten_writes(void **state)
+{
+    struct cluster *c = *state;
+
+    create(c, 1, "Always");
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), CREATED);
+    run_pod(c, 1);
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), HANDED);
+    run_guest(c, 1);
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "PATCH virtualmachineinstances");
+    cluster_advance(c, 10 * KB_NS_PER_S);
+    assert_string_equal(cluster_writes(c), "PATCH virtualmachines/status");
+    assert_string_equal(vm(c, 1)->status.printable_status, "Running");
+    assert_int_equal(vm(c, 1)->status.volume_snapshot_statuses.n, 0);
+    assert_int_equal(vm(c, 1)->status.observed_generation, 2);
+    assert_int_equal(events(c), 2);
+}
+
+static void a_vm_that_takes_longer_says_that_it_starts_within_a_second(void **state)
+{
+    struct cluster *c = *state;
+
+    create(c, 1, "Always");
+    cluster_settle(c);
+    cluster_writes(c);
+    assert_string_equal(vm(c, 1)->status.printable_status, "");
+    cluster_advance(c, 900 * KB_NS_PER_MS);
+    assert_string_equal(vm(c, 1)->status.printable_status, "Starting");
+    assert_string_equal(cluster_writes(c), "PATCH virtualmachines/status");
+}
+
+static void a_vm_whose_start_goes_wrong_says_so_at_once(void **state)
+{
+    struct cluster *c = *state;
+
+    create(c, 1, "Always");
+    cluster_settle(c);
+    cluster_patch(c, "pods/status", pod(c, 1),
+                  "{\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
+                  "\"Unschedulable\",\"message\":\"no node\"}]}}");
+    cluster_settle(c);
+    cluster_advance(c, 300 * KB_NS_PER_MS);
+    assert_string_equal(vm(c, 1)->status.printable_status, "ErrorUnschedulable");
+}
+
+static void a_stopped_vm_is_told_of_at_once_and_again_when_it_starts(void **state)
+{
+    struct cluster *c = *state;
+
+    create(c, 1, "Halted");
+    cluster_settle(c);
+    assert_string_equal(vm(c, 1)->status.printable_status, "Stopped");
+    cluster_patch(c, VMS, "vm1", "{\"spec\":{\"runStrategy\":\"Always\"}}");
+    cluster_settle(c);
+    assert_string_equal(vm(c, 1)->status.printable_status, "Starting");
+}
+
+/* A VM and its VMI as a leader left them that held the status back, found by a process that knows nothing of them. */
+static void another_leader_tells_at_once_what_was_held_back(void **state)
+{
+    struct cluster *c = cluster_new();
+
+    (void)state;
+    create_with(c, 1, "Always",
+                ",\"annotations\":{\"kubevirt.io/latest-observed-api-version\":\"v1\","
+                "\"kubevirt.io/storage-observed-api-version\":\"v1\"},\"finalizers\":["
+                "\"kubevirt.io/virtualMachineControllerFinalize\"]");
+    cluster_create(c, VMIS,
+                   kb_arena_printf(cluster_arena(c),
+                                   "{\"metadata\":{\"name\":\"vm1\",\"ownerReferences\":[{\"apiVersion\":"
+                                   "\"kubevirt.io/v1\",\"kind\":\"VirtualMachine\",\"name\":\"vm1\",\"uid\":\"%s\","
+                                   "\"controller\":true}],\"annotations\":{\"kubevirt.io/vm-generation\":\"1\"}},"
+                                   "\"spec\":{\"domain\":{\"devices\":{}}}}",
+                                   vm(c, 1)->metadata.uid));
+    virt_vm_controller_add(cluster_context(c), 0);
+    cluster_settle(c);
+    assert_string_equal(vm(c, 1)->status.printable_status, "Starting");
+    cluster_free(c);
+}
+
+/* ---- down ---- */
+
+static void a_vm_that_goes_at_once_takes_six_writes(void **state)
+{
+    struct cluster *c = *state;
+    const char *launcher;
+
+    bring_up(c, 1);
+    launcher = pod(c, 1);
+    cluster_delete(c, VMS, "vm1");
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "DELETE virtualmachineinstances, DELETE pods");
+    end_guest(c, 1);
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "");
+    cluster_delete(c, "pods", launcher);
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "PATCH virtualmachineinstances, PATCH virtualmachines");
+    cluster_advance(c, 10 * KB_NS_PER_S);
+    assert_string_equal(cluster_writes(c), "");
+    assert_null(vm(c, 1));
+    assert_null(vmi(c, 1));
+    assert_int_equal(events(c), 4);
+}
+
+static void the_word_of_virt_handler_may_come_after_its_pod_has_gone(void **state)
+{
+    struct cluster *c = *state;
+    const char *launcher;
+
+    bring_up(c, 1);
+    launcher = pod(c, 1);
+    cluster_delete(c, VMS, "vm1");
+    cluster_settle(c);
+    cluster_hold(c, VIRT_VMI);
+    end_guest(c, 1);
+    cluster_delete(c, "pods", launcher);
+    cluster_settle(c);
+    cluster_let_go(c, VIRT_VMI, false);
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "DELETE virtualmachineinstances, DELETE pods, "
+                                           "PATCH virtualmachineinstances, PATCH virtualmachines");
+    assert_null(vm(c, 1));
+}
+
+static void a_vm_whose_virt_handler_is_silent_goes_all_the_same(void **state)
+{
+    struct cluster *c = *state;
+    const char *launcher;
+
+    bring_up(c, 1);
+    launcher = pod(c, 1);
+    cluster_delete(c, VMS, "vm1");
+    cluster_settle(c);
+    cluster_delete(c, "pods", launcher);
+    cluster_settle(c);
+    assert_string_equal(vmi(c, 1)->status.phase, "Running");
+    cluster_advance(c, 900 * KB_NS_PER_MS);
+    assert_null(vmi(c, 1));
+    assert_null(vm(c, 1));
+}
+
+static void a_vm_that_takes_longer_to_go_says_so_within_a_second(void **state)
+{
+    struct cluster *c = *state;
+
+    bring_up(c, 1);
+    cluster_delete(c, VMS, "vm1");
+    cluster_advance(c, 900 * KB_NS_PER_MS);
+    assert_string_equal(vm(c, 1)->status.printable_status, "Terminating");
+    assert_string_equal(vmi(c, 1)->status.conditions.items[0].reason, "PodTerminating");
+    cluster_writes(c);
+    cluster_advance(c, 10 * KB_NS_PER_S);
+    assert_string_equal(cluster_writes(c), "");
+}
+
+static void a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end(void **state)
+{
+    struct cluster *c = *state;
+    const char *launcher;
+
+    bring_up(c, 1);
+    launcher = pod(c, 1);
+    cluster_patch(c, VMS, "vm1", "{\"spec\":{\"runStrategy\":\"Halted\"}}");
+    cluster_settle(c);
+    assert_string_equal(vm(c, 1)->status.printable_status, "Stopping");
+    end_guest(c, 1);
+    cluster_delete(c, "pods", launcher);
+    cluster_advance(c, 2 * KB_NS_PER_S);
+    assert_null(vmi(c, 1));
+    assert_string_equal(vm(c, 1)->status.printable_status, "Stopped");
+}
+
+enum { MANY = 8 };
+
+static void many_that_go_at_once_wait_for_each_other(void **state)
+{
+    struct cluster *c = *state;
+    const char *launchers[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        bring_up(c, i);
+        launchers[i] = pod(c, i);
+    }
+    for (int i = 0; i < MANY; i++)
+        cluster_delete(c, VMS, name_of(c, i));
+    cluster_settle(c);
+    cluster_writes(c);
+    for (int i = 0; i < MANY; i++) {
+        cluster_advance(c, 2 * KB_NS_PER_S);
+        end_guest(c, i);
+        cluster_delete(c, "pods", launchers[i]);
+        cluster_settle(c);
+        assert_string_equal(cluster_writes(c), "PATCH virtualmachineinstances, PATCH virtualmachines");
+        assert_null(vm(c, i));
+    }
+}
+
+static void many_that_all_take_longer_say_so(void **state)
+{
+    struct cluster *c = *state;
+
+    for (int i = 0; i < MANY; i++)
+        bring_up(c, i);
+    for (int i = 0; i < MANY; i++)
+        cluster_delete(c, VMS, name_of(c, i));
+    cluster_advance(c, 4 * KB_NS_PER_S);
+    for (int i = 0; i < MANY; i++)
+        assert_string_equal(vm(c, i)->status.printable_status, "Terminating");
+}
+
+#define WRITES_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WRITES_TEST(a_vm_that_runs_at_once_takes_ten_writes),
+        WRITES_TEST(a_vm_that_takes_longer_says_that_it_starts_within_a_second),
+        WRITES_TEST(a_vm_whose_start_goes_wrong_says_so_at_once),
+        WRITES_TEST(a_stopped_vm_is_told_of_at_once_and_again_when_it_starts),
+        WRITES_TEST(another_leader_tells_at_once_what_was_held_back),
+        WRITES_TEST(a_vm_that_goes_at_once_takes_six_writes),
+        WRITES_TEST(the_word_of_virt_handler_may_come_after_its_pod_has_gone),
+        WRITES_TEST(a_vm_whose_virt_handler_is_silent_goes_all_the_same),
+        WRITES_TEST(a_vm_that_takes_longer_to_go_says_so_within_a_second),
+        WRITES_TEST(a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end),
+        WRITES_TEST(many_that_go_at_once_wait_for_each_other),
+        WRITES_TEST(many_that_all_take_longer_say_so),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
