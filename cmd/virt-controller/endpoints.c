@@ -61,7 +61,7 @@ static void metrics(void *userdata, const struct kube_http_query *query, struct 
 {
     (void)query;
     struct process *process = userdata;
-    ret->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    ret->content_type = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
     ret->more = virt_metrics_scrape_more;
     ret->end = virt_metrics_scrape_end;
     ret->state = virt_metrics_scrape_begin(process->metrics);
@@ -122,7 +122,7 @@ static void dump_profiler(void *userdata, const struct kube_http_query *query, s
 static const struct kube_http_route routes[] = {
     {"GET", "/healthz", healthz, .json = true},
     {"GET", "/leader", leader, .json = true},
-    {"GET", "/metrics", metrics},
+    {NULL, "/metrics", metrics},
     {"GET", "/start-profiler", start_profiler, .json = true},
     {"GET", "/stop-profiler", stop_profiler, .json = true},
     {"GET", "/dump-profiler", dump_profiler, .json = true},

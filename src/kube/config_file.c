@@ -92,7 +92,7 @@ static int read_row(struct parser *p, yyjson_val *object, const struct field_row
 {
     struct kube_config *config = p->config;
     void *target = (char *)config + row->offset;
-    const char *text;
+    const char *text = NULL;
     if (row->kind == FIELD_BOOL)
         return read_bool(object, row, target, reterr);
     int r = get_text(object, row->json, &text, reterr);

@@ -24,7 +24,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define MAX_CONNECTIONS      64
+#define MANY_CONNECTIONS     64  /* from here on each new one takes the place of one that only waits */
+#define MAX_CONNECTIONS      128 /* libmicrohttpd accepts no more */
 #define CONNECTION_MEMORY    ((size_t)16 << 10)
 #define LISTEN_BACKLOG       128
 #define STREAM_BLOCK         ((size_t)32 << 10) /* what libmicrohttpd asks a stream for at once */
@@ -37,14 +38,16 @@ struct connection {
     struct connection *next, **link;
     int fd;
     int64_t deadline; /* INT64_MAX: was shut down already */
+    bool answering;   /* its request is complete */
     struct kube_tls_state tls;
 };
 
 struct kube_server {
     struct kube_server_options options;
     struct MHD_Daemon *daemon;
-    struct kube_tls *tls; /* NULL: plain HTTP */
-    struct connection *connections;
+    struct kube_tls *tls;           /* NULL: plain HTTP */
+    struct connection *connections; /* newest first */
+    int n_connections;
     bool run_again; /* a connection ended: when the limit was reached only another MHD_run listens again */
     int port, stop_fd;
     pthread_t thread;
@@ -75,15 +78,38 @@ struct kube_tls_state *kube_server_tls_state(gnutls_session_t session)
     return connection ? &connection->tls : NULL;
 }
 
-static void set_deadline(struct MHD_Connection *handle)
+static void set_deadline(struct MHD_Connection *handle, bool answering)
 {
     struct connection *connection = connection_of(handle);
-    if (connection && connection->deadline != INT64_MAX)
+    if (!connection)
+        return;
+    connection->answering = answering;
+    if (connection->deadline != INT64_MAX)
         connection->deadline = now() + connection->server->options.timeout_ns;
+}
+
+static void cut(struct connection *connection)
+{
+    shutdown(connection->fd, SHUT_RDWR);
+    connection->deadline = INT64_MAX;
+}
+
+/* The one that has waited longest for its client's request goes: who floods displaces himself, a probe is through
+ * long before it is the oldest. */
+static void make_room(struct kube_server *server)
+{
+    struct connection *oldest = NULL;
+    for (struct connection *connection = server->connections; connection; connection = connection->next)
+        if (!connection->answering && connection->deadline != INT64_MAX)
+            oldest = connection;
+    if (oldest)
+        cut(oldest);
 }
 
 static void connected(struct kube_server *server, struct MHD_Connection *handle, void **socket_context)
 {
+    if (server->n_connections++ >= MANY_CONNECTIONS)
+        make_room(server);
     struct connection *connection = kb_malloc(sizeof *connection);
     connection->server = server;
     connection->fd = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -108,6 +134,7 @@ static void disconnected(void **socket_context)
         connection->next->link = connection->link;
     kube_tls_disconnected(&connection->tls);
     connection->server->run_again = true;
+    connection->server->n_connections--;
     free(connection);
     *socket_context = NULL;
 }
@@ -125,7 +152,7 @@ static void on_completed(void *userdata, struct MHD_Connection *handle, void **r
                          enum MHD_RequestTerminationCode code)
 {
     (void)userdata, (void)request_context, (void)code;
-    set_deadline(handle);
+    set_deadline(handle, false);
 }
 
 /* Shuts down what is late; returns the nearest deadline. */
@@ -133,10 +160,8 @@ static int64_t expire(struct kube_server *server)
 {
     int64_t nearest = INT64_MAX, time = now();
     for (struct connection *connection = server->connections; connection; connection = connection->next) {
-        if (connection->deadline <= time) {
-            shutdown(connection->fd, SHUT_RDWR);
-            connection->deadline = INT64_MAX;
-        }
+        if (connection->deadline <= time)
+            cut(connection);
         nearest = connection->deadline < nearest ? connection->deadline : nearest;
     }
     return nearest;
@@ -159,6 +184,7 @@ const char *kube_http_query_path(const struct kube_http_query *query)
     return query->path;
 }
 
+/* Takes over the response. */
 static enum MHD_Result send_response(struct MHD_Connection *handle, struct MHD_Response *response, int status,
                                      const char *content_type, const char *allow)
 {
@@ -223,6 +249,24 @@ static enum MHD_Result send_stream(struct MHD_Connection *handle, const struct k
     return send_response(handle, response, answer->status, answer->content_type, NULL);
 }
 
+static ssize_t read_nothing(void *userdata, uint64_t position, char *ret, size_t size)
+{
+    (void)userdata, (void)position, (void)ret, (void)size;
+    return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* The head of an answer whose length is not known: without Content-Length, and, so that libmicrohttpd does not send
+ * the end of a chunked body behind it, as for a client of HTTP/1.0. */
+static enum MHD_Result send_stream_head(struct MHD_Connection *handle, const struct kube_http_answer *answer)
+{
+    answer->end(answer->state);
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_nothing, NULL, NULL);
+    if (response)
+        MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    return send_response(handle, response, answer->status, answer->content_type, NULL);
+}
+
 static enum MHD_Result refuse(struct MHD_Connection *handle, int status, const char *text, const char *allow)
 {
     struct kb_strbuf body = {0};
@@ -230,17 +274,19 @@ static enum MHD_Result refuse(struct MHD_Connection *handle, int status, const c
     return send_answer(handle, status, PLAIN_TEXT, &body, allow);
 }
 
-static bool path_matches(const char *pattern, const char *path)
+static bool path_matches(const struct kube_http_route *route, const char *path)
 {
+    const char *pattern = route->path;
     size_t n = strlen(pattern);
     if (n > 0 && pattern[n - 1] == '*')
         return strncmp(pattern, path, n - 1) == 0;
-    return kb_streq(pattern, path);
+    return strncmp(pattern, path, n) == 0 && (path[n] == '\0' || (route->json && kb_streq(path + n, "/")));
 }
 
-static bool method_matches(const char *wanted, const char *method)
+static bool method_matches(const struct kube_http_route *route, const char *method)
 {
-    return kb_streq(wanted, method) || (kb_streq(wanted, "GET") && kb_streq(method, "HEAD"));
+    return !route->method || kb_streq(route->method, method) ||
+           (!route->json && kb_streq(route->method, "GET") && kb_streq(method, "HEAD"));
 }
 
 /* NULL: none. `ret_allow` has the methods that the path knows, "" when there is no such path. */
@@ -251,9 +297,9 @@ static const struct kube_http_route *find_route(const struct kube_server *server
     ret_allow[0] = '\0';
     for (size_t i = 0; i < server->options.n_routes; i++) {
         const struct kube_http_route *route = &server->options.routes[i];
-        if (!path_matches(route->path, path))
+        if (!path_matches(route, path))
             continue;
-        if (method_matches(route->method, method))
+        if (method_matches(route, method))
             return route;
         if (length < size && !strstr(ret_allow, route->method))
             length +=
@@ -262,7 +308,8 @@ static const struct kube_http_route *find_route(const struct kube_server *server
     return NULL;
 }
 
-/* Whether an Accept header lets JSON through; parameters (also q) are not looked at, as go-restful does it. */
+/* Whether an Accept header lets JSON through; parameters (also q) and "application" with a star are not looked at, as
+ * go-restful does it. */
 static bool accepts_json(const char *accept)
 {
     if (kb_empty(accept))
@@ -270,8 +317,7 @@ static bool accepts_json(const char *accept)
     while (*accept) {
         accept += strspn(accept, " \t");
         size_t n = strcspn(accept, ",; \t");
-        if ((n == 3 && strncmp(accept, "*/*", n) == 0) || (n == 13 && strncmp(accept, "application/*", n) == 0) ||
-            (n == 16 && strncasecmp(accept, "application/json", n) == 0))
+        if ((n == 3 && strncmp(accept, "*/*", n) == 0) || (n == 16 && strncasecmp(accept, "application/json", n) == 0))
             return true;
         accept += strcspn(accept, ",");
         accept += *accept == ',';
@@ -294,8 +340,8 @@ static enum MHD_Result answer(struct kube_server *server, struct MHD_Connection 
     struct kube_http_answer reply = {.status = 200, .content_type = CONTENT_TYPE_DEFAULT};
     route->answer(server->options.userdata, &query, &reply);
     if (reply.more && kb_streq(method, "HEAD"))
-        reply.end(reply.state); /* libmicrohttpd would send the end of a chunked body */
-    else if (reply.more)
+        return send_stream_head(handle, &reply);
+    if (reply.more)
         return send_stream(handle, &reply);
     return send_answer(handle, reply.status, reply.content_type, &reply.body, NULL);
 }
@@ -310,7 +356,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *handle,
     bool first = *request_context == NULL;
     *request_context = &seen;
     if (first)
-        set_deadline(handle);
+        set_deadline(handle, true);
     struct kube_http_query query = {handle, path};
     bool has_body =
         kube_http_query_header(&query, "Content-Length") || kube_http_query_header(&query, "Transfer-Encoding");

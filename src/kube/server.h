@@ -1,7 +1,8 @@
 /*
  * A small HTTPS server for health, metrics and diagnostics (libmicrohttpd, GnuTLS, one thread of its own that sleeps
- * while nobody calls): HTTP/1.1 only, limits on connections (64), header size (16 KiB), and time (10 s until a request
- * is there, 10 s until its answer is taken), so that slow or hostile clients can't hurt.
+ * while nobody calls): HTTP/1.1 only, limits on connections (64, then each new one takes the place of the one that has
+ * waited longest without a request), header size (16 KiB), and time (10 s until a request is there, 10 s until its
+ * answer is taken), so that slow or hostile clients can't hurt.
  *
  * The certificate is re-read when its files really change; the previous one stays in use while the new files can not be
  * loaded, and while none can be loaded handshakes fail and the server stays up. The minimum TLS version and the ciphers
@@ -36,10 +37,11 @@ const char *kube_http_query_header(const struct kube_http_query *query, const ch
 const char *kube_http_query_path(const struct kube_http_query *query);
 
 struct kube_http_route {
-    const char *method; /* "GET" (HEAD comes with it) */
+    const char *method; /* "GET" (HEAD comes with it, unless `json`); NULL: any */
     const char *path;   /* exact; a trailing '*' matches any rest */
     void (*answer)(void *userdata, const struct kube_http_query *query, struct kube_http_answer *ret);
-    bool json; /* answers 406 when Accept excludes application/json */
+    /* As go-restful serves JSON: 406 when Accept does not name application/json, "/path/" is "/path", no HEAD. */
+    bool json;
 };
 
 struct kube_tls_policy { /* of the next handshake */

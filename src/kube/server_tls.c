@@ -25,6 +25,8 @@
 #define RETRY_NS         (60 * KB_NS_PER_S)
 #define LOOK_INTERVAL_NS KB_NS_PER_S
 #define MAX_FILE_BYTES   (1 << 20)
+/* Without a list of ciphers: as Go has it, every key exchange keeps what was said secret if the key becomes known. */
+#define DEFAULT_PRIORITY "NORMAL:-VERS-ALL:-RSA:-DHE-RSA:-AES-128-CCM:-AES-256-CCM"
 
 struct kube_tls_suite {
     const char *name; /* IANA */
@@ -434,7 +436,7 @@ void kube_tls_connected(struct kube_tls *tls, gnutls_session_t session, struct k
     ret->minimum_version = policy.minimum_version;
     select_suites(&policy, ret);
     char text[256];
-    snprintf(text, sizeof text, "NORMAL:-VERS-ALL:%s", versions_from(policy.minimum_version));
+    snprintf(text, sizeof text, DEFAULT_PRIORITY ":%s", versions_from(policy.minimum_version));
     set_priorities(session, text);
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_CLIENT_HELLO, GNUTLS_HOOK_PRE, on_client_hello);
     if (!tls->pair)

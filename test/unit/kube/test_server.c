@@ -90,7 +90,8 @@ static void answer_stream(void *userdata, const struct kube_http_query *query, s
 static const struct kube_http_route routes[] = {
     {"GET", "/stream", answer_stream, false},   {"GET", "/healthz", answer_health, true},
     {"GET", "/debug/*", answer_failure, false}, {"GET", "/large", answer_large, false},
-    {"POST", "/both", answer_health, false},    {"GET", "/both", answer_health, false},
+    {NULL, "/any", answer_health, false},       {"POST", "/both", answer_health, false},
+    {"GET", "/both", answer_health, false},
 };
 
 /* ---- the server under test ---- */
@@ -363,10 +364,14 @@ static void routes_answer_with_status_type_and_body(void **state)
     assert_status(failure, 500);
     assert_non_null(strstr(failure, "Content-Type: text/plain\r\n"));
     assert_string_equal(body_of(failure), "failed at /debug/a/b");
-    kb_cleanup_free char *head = request_with(&f, "HEAD", "/healthz", "");
+    kb_cleanup_free char *slash = request_with(&f, "GET", "/healthz/?verbose=a%20b", "User-Agent: probe\r\n");
+    assert_string_equal(body_of(slash), body_of(health));
+    kb_cleanup_free char *head = request_with(&f, "HEAD", "/both", "");
     assert_status(head, 200);
     assert_non_null(strstr(head, "Content-Length: 37\r\n"));
     assert_string_equal(body_of(head), "");
+    kb_cleanup_free char *any = request_with(&f, "DELETE", "/any", "");
+    assert_status(any, 200);
     kb_cleanup_free char *post = request_with(&f, "POST", "/both", "Content-Length: 0\r\n");
     assert_status(post, 200);
     stop(&f);
@@ -383,11 +388,14 @@ static void what_has_no_route_is_refused_with_the_reference_s_words(void **state
         {"GET", "/", "", 404, "404: Page Not Found", NULL},
         {"GET", "/healthzz", "", 404, "404: Page Not Found", NULL},
         {"GET", "/healthz/x", "", 404, "404: Page Not Found", NULL},
+        {"GET", "/both/", "", 404, "404: Page Not Found", NULL},
+        {"HEAD", "/healthz", "", 405, NULL, "Allow: GET\r\n"},
         {"POST", "/nowhere", "Content-Length: 3\r\n", 404, "404: Page Not Found", NULL},
         {"POST", "/healthz", "Content-Length: 3\r\n", 405, "405: Method Not Allowed", "Allow: GET\r\n"},
         {"DELETE", "/both", "", 405, "405: Method Not Allowed", "Allow: POST, GET\r\n"},
         {"GET", "/healthz", "Accept: text/html\r\n", 406,
          "406: Not Acceptable\n\nAvailable representations: application/json", NULL},
+        {"GET", "/healthz", "Accept: application/*\r\n", 406, NULL, NULL},
         {"GET", "/both", "Accept: text/html\r\n", 200, NULL, NULL},
         {"GET", "/healthz", "Accept: text/html, application/json;q=0.5\r\n", 200, NULL, NULL},
         {"GET", "/healthz", "Accept: text/html,*/*;q=0.1\r\n", 200, NULL, NULL},
@@ -529,6 +537,7 @@ static void an_answer_in_pieces_arrives_whole_and_ends_once(void **state)
     assert_int_equal(strlen(body_of(answer)), 40 * 100000);
     kb_cleanup_free char *head = request_with(&f, "HEAD", "/stream", "");
     assert_status(head, 200);
+    assert_null(strstr(head, "Content-Length"));
     assert_string_equal(body_of(head), "");
     int gone = connect_to(&f); /* a client that leaves in the middle */
     assert_true(send(gone, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n", 34, MSG_NOSIGNAL) > 0);
@@ -551,6 +560,23 @@ static void more_connections_than_allowed_wait_and_are_served_later(void **state
     assert_alive(&f); /* once the idle ones were cut */
     for (size_t i = 0; i < KB_ARRAY_LEN(idle); i++)
         close(idle[i]);
+    stop(&f);
+}
+
+/* Without it the last request would wait until the time of the first ones is over. */
+static void a_flood_of_idle_connections_displaces_itself(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f, NULL, NULL, 3600 * KB_NS_PER_S);
+    int first = connect_to(&f), idle[300];
+    for (size_t i = 0; i < KB_ARRAY_LEN(idle); i++)
+        idle[i] = connect_to(&f);
+    assert_alive(&f);
+    wait_closed(first);
+    for (size_t i = 0; i < KB_ARRAY_LEN(idle); i++)
+        close(idle[i]);
+    assert_alive(&f);
     stop(&f);
 }
 
@@ -688,6 +714,18 @@ static void the_policy_is_asked_at_each_connection(void **state)
     stop(&f);
 }
 
+static void key_exchanges_that_keep_no_secret_are_not_spoken(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f, path_in("rsa.crt"), path_in("rsa.key"), 0);
+    assert_int_equal(tls_get(&f, TLS12).error, 0);
+    assert_int_equal(tls_get(&f, TLS12 ":-KX-ALL:+ECDHE-RSA:-CIPHER-ALL:+AES-128-CBC").error, 0);
+    assert_true(tls_get(&f, TLS12 ":-KX-ALL:+RSA").error < 0);
+    assert_true(tls_get(&f, TLS12 ":-KX-ALL:+DHE-RSA").error < 0);
+    stop(&f);
+}
+
 static void only_the_listed_ciphers_are_spoken_before_tls_13(void **state)
 {
     (void)state;
@@ -768,6 +806,7 @@ int main(void)
         cmocka_unit_test(a_large_answer_arrives_whole),
         cmocka_unit_test(an_answer_in_pieces_arrives_whole_and_ends_once),
         cmocka_unit_test(more_connections_than_allowed_wait_and_are_served_later),
+        cmocka_unit_test(a_flood_of_idle_connections_displaces_itself),
         cmocka_unit_test(starting_fails_with_a_reason),
         cmocka_unit_test(the_wildcard_is_both_ipv4_and_ipv6),
         cmocka_unit_test(https_serves_the_certificate_of_the_files),
@@ -775,6 +814,7 @@ int main(void)
         cmocka_unit_test(a_pair_that_does_not_load_leaves_the_previous_one),
         cmocka_unit_test(without_a_certificate_handshakes_fail_until_there_is_one),
         cmocka_unit_test(the_policy_is_asked_at_each_connection),
+        cmocka_unit_test(key_exchanges_that_keep_no_secret_are_not_spoken),
         cmocka_unit_test(only_the_listed_ciphers_are_spoken_before_tls_13),
         cmocka_unit_test(broken_handshakes_harm_nobody_else),
     };
