@@ -52,6 +52,9 @@ struct lane {
     uint64_t pieces;     /* that arrived */
     bool cut;            /* the last one did not end a line, or filled its buffer: more may be there already */
     size_t live;         /* exchanges */
+    size_t hopeful;      /* of these, without an answer yet and willing to share a connection that is being made */
+    bool serial;         /* the server speaks HTTP/1.1, so that there is nothing to hope for */
+    bool parked;         /* some may wait in vain, see release_parked */
     int64_t close_at;    /* without exchanges; INT64_MAX: there is nothing to close */
     struct kube_handle *pool;
     size_t pooled;
@@ -68,7 +71,7 @@ struct kube_exchange {
     int64_t deadline, active_at;
     unsigned generation; /* of the credentials it went out with */
     atomic_bool cancelled;
-    bool head_told, held, tried_again, aborted;
+    bool hopeful, head_told, held, tried_again, aborted;
     int status;
     int64_t retry_after_ms;
     char content_type[CONTENT_TYPE_SIZE];
@@ -259,6 +262,7 @@ static void close_lane(struct lane *lane)
     lane->pooled = 0;
     curl_multi_cleanup(lane->multi);
     lane->multi = NULL;
+    lane->serial = lane->parked = false;
 }
 
 /* ---- the end of an exchange ---- */
@@ -287,11 +291,20 @@ static void unlink_live(struct kube_exchange *x)
         x->next->previous = x->previous;
 }
 
+static void set_hopeful(struct kube_exchange *x, bool hopeful)
+{
+    if (x->hopeful == hopeful)
+        return;
+    x->hopeful = hopeful;
+    x->lane->hopeful += hopeful ? 1 : -1UL;
+}
+
 static void detach_handle(struct kube_exchange *x)
 {
     struct kube_handle *h = x->handle;
     if (!h)
         return;
+    set_hopeful(x, false);
     x->handle = NULL;
     curl_multi_remove_handle(x->lane->multi, h->easy);
     give_back_handle(x->lane, h);
@@ -364,6 +377,9 @@ static size_t on_header(char *line, size_t size, size_t n, void *userdata)
     if (x->head_told || x->held)
         return n; /* trailers */
     if (n > 5 && strncmp(line, "HTTP/", 5) == 0) {
+        set_hopeful(x, false);
+        x->lane->serial = line[5] == '1';
+        x->lane->parked |= x->lane->serial && x->lane->hopeful > 0;
         const char *space = memchr(line, ' ', n);
         x->status = space ? atoi(space) : 0;
         x->retry_after_ms = 0;
@@ -406,6 +422,8 @@ static void attach_handle(struct kube_exchange *x, const struct kube_auth *auth)
     x->generation = auth->generation;
     kube_handle_set_auth(h, endpoint, auth, x->request.content_type);
     kube_handle_set_request(h, endpoint, &x->request);
+    set_hopeful(x, !x->lane->serial && endpoint->tls);
+    curl_easy_setopt(h->easy, CURLOPT_PIPEWAIT, x->hopeful ? 1L : 0L);
     curl_easy_setopt(h->easy, CURLOPT_PRIVATE, x);
     curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, x);
@@ -634,6 +652,21 @@ static void drain(struct lane *lane)
     }
 }
 
+/*
+ * libcurl parks what comes while a connection is being made that might be shared, and since 8.7 it looks at it again
+ * only when another transfer ends, at one each time. Over HTTP/1.1 that may be a watch, which does not end. So once an
+ * answer shows that nothing is shared, transfers that do nothing end, one for each that may be parked.
+ */
+static void release_parked(struct lane *lane)
+{
+    lane->parked = false;
+    CURL *nothing = curl_easy_init();
+    for (size_t i = 0; nothing && i < lane->hopeful; i++)
+        if (curl_multi_add_handle(lane->multi, nothing) == CURLM_OK)
+            curl_multi_remove_handle(lane->multi, nothing);
+    curl_easy_cleanup(nothing);
+}
+
 static void drive_lanes(struct transport *t)
 {
     int running;
@@ -649,6 +682,8 @@ static void drive_lanes(struct transport *t)
             drain(lane);
         }
         complete_all(lane);
+        if (lane->parked)
+            release_parked(lane);
     }
 }
 
