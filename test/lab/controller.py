@@ -1,6 +1,7 @@
 """Starts a virt-controller for a test: a certificate and free ports of its own, its log as objects, its end checked."""
 import http.client
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -38,6 +39,12 @@ def configure(lab, configuration):
     return answer["metadata"]["resourceVersion"]
 
 
+def innermost(pid):
+    """The program itself where others started it and wait for it."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return innermost(children[0]) if children else int(pid)
+
+
 class Controller:
     def __init__(self, program, lab, name, *flags):
         self.root = lab.root / name
@@ -45,8 +52,9 @@ class Controller:
         make_certificate(self.root)
         self.port = free_port()
         self.lines, self.changed = [], threading.Condition()
+        command = [program] if isinstance(program, str) else program
         self.process = subprocess.Popen(
-            [program, "--kubeconfig", lab.kubeconfig, "--listen", "127.0.0.1", "--port", str(self.port),
+            [*command, "--kubeconfig", lab.kubeconfig, "--listen", "127.0.0.1", "--port", str(self.port),
              "--prom-cert-file", str(self.root / "tls.crt"), "--prom-key-file", str(self.root / "tls.key"), *flags],
             stderr=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -93,7 +101,7 @@ class Controller:
             connection.close()
 
     def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
+        os.kill(innermost(self.process.pid), number)
         status = self.process.wait(TIMEOUT_S)
         self.reader.join(TIMEOUT_S)
         return status
