@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "cmd/virt-controller/debug.h"
 #include "cmd/virt-controller/memory.h"
+#include "cmd/virt-controller/request_log.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,10 +26,20 @@
 #define NAMESPACE_FILE    "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 #define DEFAULT_NAMESPACE "kubevirt"
 #define LEASE_NAME        "virt-controller"
-#define DRAIN_GRACE_NS    (20 * KB_NS_PER_S) /* below the Pod's 30 s of grace */
-#define SETTLED_MS        2000               /* without news for so long, the caches are full */
-#define QUIET_MS          12000              /* and so much later what only the start needed is closed */
-#define TRIM_INTERVAL_MS  60000              /* between two looks at how much of the heap is free */
+#if defined(__x86_64__)
+#define ARCHITECTURE "amd64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "arm64"
+#elif defined(__s390x__)
+#define ARCHITECTURE "s390x"
+#else
+#define ARCHITECTURE "unknown"
+#endif
+#define USER_AGENT       "virt-controller/v1.9.0 (linux/" ARCHITECTURE ")"
+#define DRAIN_GRACE_NS   (20 * KB_NS_PER_S) /* below the Pod's 30 s of grace */
+#define SETTLED_MS       2000               /* without news for so long, the caches are full */
+#define QUIET_MS         12000              /* and so much later what only the start needed is closed */
+#define TRIM_INTERVAL_MS 60000              /* between two looks at how much of the heap is free */
 
 void process_wake(struct process *process)
 {
@@ -72,21 +83,25 @@ static int find_identity(struct process *process, struct kube_error *reterr)
     return 0;
 }
 
-static int connect_transport(struct process *process, struct kube_transport **ret, struct kube_error *reterr)
+static int connect_transport(struct process *process, const char *thread_name, struct kube_transport **ret,
+                             struct kube_error *reterr)
 {
     struct kube_transport_options options = {
-        .config = process->kube_config, .clock = process->clock, .user_agent = "virt-controller/v1.9.0 (linux)"};
+        .config = process->kube_config, .clock = process->clock, .user_agent = USER_AGENT, .thread_name = thread_name};
     return kube_transport_curl_new(&options, ret, reterr);
 }
 
 static struct kube_client *make_client(struct process *process, struct kube_transport *transport,
                                        struct kube_limiter *limiter)
 {
+    struct kube_client_observer *observer = kb_arena_one(process->arena, struct kube_client_observer);
+    *observer = *virt_metrics_client_observer(process->metrics, process->kube_config->server);
+    observer->exchanged = request_log;
     return kube_client_new(&(struct kube_client_options){
         .transport = transport,
         .limiter = limiter,
         .clock = process->clock,
-        .observer = virt_metrics_client_observer(process->metrics, process->kube_config->server),
+        .observer = observer,
     });
 }
 
@@ -97,9 +112,9 @@ static int connect_clients(struct process *process, struct kube_error *reterr)
     process->metrics = virt_metrics_new(process->arena, process->context.metrics, process->clock);
     if (kube_config_load(options->kubeconfig, options->master, &process->kube_config, reterr) < 0)
         return -1;
-    if (connect_transport(process, &process->transport, reterr) < 0)
+    if (connect_transport(process, "transport", &process->transport, reterr) < 0)
         return -1;
-    if (connect_transport(process, &process->lease_transport, reterr) < 0)
+    if (connect_transport(process, "lease", &process->lease_transport, reterr) < 0)
         return -1;
     process->limiter = kube_limiter_new(process->clock, PROCESS_CLIENT_QPS, PROCESS_CLIENT_BURST);
     process->lease_limiter = kube_limiter_new(process->clock, PROCESS_CLIENT_QPS, PROCESS_CLIENT_BURST);

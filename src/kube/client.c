@@ -177,23 +177,46 @@ static int on_body(void *userdata, const char *bytes, size_t n)
     return 0;
 }
 
-static void observe(const struct call *call)
+static void observe(const struct call *call, const struct kube_error *error)
 {
     const struct kube_client_observer *o = call->client->options.observer;
+    int64_t duration_ns = now(call->client) - call->sent_at;
     if (o && o->request)
         o->request(o->userdata, call->verb, call->request.method, call->resource, call->path_template, call->status,
-                   now(call->client) - call->sent_at);
+                   duration_ns);
+    if (o && o->exchanged)
+        o->exchanged(o->userdata, &(struct kube_exchange_facts){
+                                      .verb = call->verb,
+                                      .method = call->request.method,
+                                      .resource = call->resource,
+                                      .path = call->request.path,
+                                      .status = call->status,
+                                      .attempt = 1 + call->retries + call->reconnected,
+                                      .duration_ns = duration_ns,
+                                      .sent_bytes = call->request.body_length,
+                                      .received_bytes = call->body.length,
+                                      .error = error ? error->message : NULL,
+                                  });
 }
 
 void kube_client_observe(struct kube_client *client, enum kube_verb verb, const struct kube_target *target, int status,
                          int64_t duration_ns)
 {
     const struct kube_client_observer *o = client->options.observer;
-    if (!o || !o->request)
+    if (!o)
         return;
     kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
-    o->request(o->userdata, verb, "GET", target->resource->plural, kube_path_template(arena, target), status,
-               duration_ns);
+    if (o->request)
+        o->request(o->userdata, verb, "GET", target->resource->plural, kube_path_template(arena, target), status,
+                   duration_ns);
+    if (o->exchanged)
+        o->exchanged(o->userdata, &(struct kube_exchange_facts){.verb = verb,
+                                                                .method = "GET",
+                                                                .resource = target->resource->plural,
+                                                                .path = kube_path(arena, target),
+                                                                .status = status,
+                                                                .attempt = 1,
+                                                                .duration_ns = duration_ns});
 }
 
 static void on_wait_post(void *userdata)
@@ -243,7 +266,7 @@ static void on_end(void *userdata, const struct kube_error *error)
     pthread_mutex_lock(&call->client->lock);
     call->exchange = NULL;
     pthread_mutex_unlock(&call->client->lock);
-    observe(call);
+    observe(call, error);
     if (error)
         call->error = *error;
     if (call->too_large)

@@ -25,12 +25,24 @@
 
 enum kube_verb { KUBE_GET, KUBE_LIST, KUBE_WATCH, KUBE_CREATE, KUBE_UPDATE, KUBE_PATCH, KUBE_DELETE };
 
-/* Told of every finished exchange, for metrics (rest_client_requests_total, request latency). Any thread. */
+/* One exchange that has ended. What was sent and received is only counted: it may hold secrets. */
+struct kube_exchange_facts {
+    enum kube_verb verb;
+    const char *method, *resource, *path; /* path with query */
+    int status;                           /* 0: no answer */
+    int attempt;                          /* of its call, from 1 */
+    int64_t duration_ns;
+    size_t sent_bytes, received_bytes; /* of bodies; watches are not counted */
+    const char *error;                 /* NULL: none below HTTP */
+};
+
+/* Told of every finished exchange, for metrics (rest_client_requests_total, request latency) and logs. Any thread. */
 struct kube_client_observer {
     void (*request)(
         void *userdata, enum kube_verb verb, const char *method, const char *resource /* plural or "" */,
         const char *path_template /* "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}" */,
         int status /* 0: no answer */, int64_t duration_ns);
+    void (*exchanged)(void *userdata, const struct kube_exchange_facts *facts);                           /* or NULL */
     void (*throttled)(void *userdata, enum kube_verb verb, const char *path_template, int64_t waited_ns); /* limiter */
     void *userdata;
 };

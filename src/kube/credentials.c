@@ -243,6 +243,7 @@ static void *run_plugin(void *userdata)
     struct kube_credentials *c = userdata;
     struct kube_exec_credential result = {0};
     struct kube_error failure = {0};
+    pthread_setname_np(pthread_self(), "exec-plugin");
     kube_exec_plugin_run(c->config, EXEC_TIMEOUT_MS, c->stop, &result, &failure);
     pthread_mutex_lock(&c->lock);
     c->result = result;

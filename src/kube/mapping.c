@@ -2,13 +2,31 @@
  * From a change in a store to keys in queues: every controller that watches the informer maps the change with its own
  * function. Look-ups of mappings share one request, which is made when the first of them asks and goes with the change.
  */
+#include "base/log.h"
 #include "kube/runtime_internal.h"
 #include <stdlib.h>
+
+static void log_change(const struct kube_runtime_informer *informer, const struct api_object *before,
+                       const struct api_object *after)
+{
+    const struct api_any *any = api_object_data(after ? after : before);
+    const struct kb_log_object object = {.kind = api_object_type(after ? after : before)->resource->kind,
+                                         .namespace_ = any->metadata.namespace,
+                                         .name = any->metadata.name,
+                                         .uid = any->metadata.uid};
+    kb_log_object_v(5, &object, "informer %s: %s at resource version %s", informer->spec->name,
+                    !before  ? "added"
+                    : !after ? "gone"
+                             : "changed",
+                    any->metadata.resource_version);
+}
 
 void kube_mapping_handler(void *userdata, const struct api_object *before, const struct api_object *after)
 {
     struct kube_runtime_informer *informer = userdata;
     struct kube_enqueuer enqueuer = {.runtime = informer->runtime};
+    if (kb_log_verbosity() >= 5)
+        log_change(informer, before, after);
     for (size_t i = 0; i < informer->bindings.n; i++) {
         const struct kube_runtime_binding *binding = &informer->bindings.items[i];
         enqueuer.controller = binding->controller;
@@ -25,6 +43,7 @@ static void put(struct kube_enqueuer *to, const char *key, int64_t delay_ns, int
     int64_t least = to->controller->definition->add_delay_ns;
     if (delay_ns < least)
         delay_ns = least;
+    kb_log_v(8, "%s is queued in %s%s", key, to->controller->definition->queue_name, delay_ns > 0 ? " for later" : "");
     if (delay_ns > 0)
         kube_queue_add_after_priority(queue, key, delay_ns, priority);
     else

@@ -11,6 +11,7 @@
  */
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/time.h"
 #include "kube/runtime_internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,18 +98,36 @@ static bool take_any(struct kube_runtime *runtime, struct kube_job *job,
 
 /* ---- one reconcile: without the lock ---- */
 
+/* `namespace_` is where its namespace is put. */
+static struct kb_log_object object_of(const struct kube_job *job, char (*namespace_)[64])
+{
+    const char *slash = strchr(job->key, '/');
+    snprintf(*namespace_, sizeof(*namespace_), "%.*s", slash ? (int)(slash - job->key) : 0, job->key);
+    return (struct kb_log_object){
+        .kind = job->controller->definition->kind, .namespace_ = *namespace_, .name = slash ? slash + 1 : job->key};
+}
+
+static void log_outcome(const struct kube_job *job, int outcome, int64_t delay_ns)
+{
+    char namespace_[64], took[KB_TIME_TEXT], delay[KB_TIME_TEXT];
+    const struct kb_log_object object = object_of(job, &namespace_);
+    kb_duration_format((kube_runtime_mono(job->controller->runtime) - job->started_at) / 1000 * 1000, took);
+    kb_duration_format(delay_ns < 0 ? 0 : delay_ns, delay);
+    if (outcome < 0 || outcome == KUBE_RETRY)
+        kb_log_object_v(4, &object, "reconciled in %s, comes again with back-off", took);
+    else if (delay_ns >= 0)
+        kb_log_object_v(4, &object, "reconciled in %s, comes again after %s", took, delay);
+    else
+        kb_log_object_v(4, &object, "reconciled in %s", took);
+}
+
 static void note_error(const struct kube_job *job, const struct kube_error *error)
 {
     struct kube_runtime_controller *controller = job->controller;
     bool expected = kube_error_is_conflict(error) || error->kind == KUBE_ERROR_CANCELLED;
-    const char *slash = strchr(job->key, '/');
-    char namespace_[64] = "";
-    if (slash)
-        snprintf(namespace_, sizeof(namespace_), "%.*s", (int)(slash - job->key), job->key);
-    const struct kb_log_object object = {.kind = controller->definition->kind,
-                                         .namespace_ = namespace_,
-                                         .name = slash ? slash + 1 : job->key,
-                                         .reason = error->message};
+    char namespace_[64];
+    struct kb_log_object object = object_of(job, &namespace_);
+    object.reason = error->message;
     kb_log_object_v(expected ? 4 : 2, &object, "reenqueuing %s %s", controller->definition->kind, job->key);
     pthread_mutex_lock(&controller->runtime->lock);
     controller->errors++;
@@ -138,6 +157,8 @@ static void reconcile(struct kube_job *job)
     kube_request_free(request);
     if (outcome < 0)
         note_error(job, &error);
+    if (kb_log_verbosity() >= 4)
+        log_outcome(job, outcome, delay_ns);
     requeue(job, outcome, delay_ns);
 }
 
@@ -273,6 +294,7 @@ static void *worker(void *userdata)
 {
     struct kube_runtime *runtime = userdata;
     bool wanted = true;
+    pthread_setname_np(pthread_self(), "worker");
     pthread_mutex_lock(&runtime->lock);
     runtime->starting--;
     while (runtime->working) {

@@ -386,6 +386,7 @@ static int poll_timeout(struct kube_server *server, int64_t nearest)
 static void *serve(void *userdata)
 {
     struct kube_server *server = userdata;
+    pthread_setname_np(pthread_self(), server->tls ? "https" : "http");
     struct pollfd fds[] = {
         {.fd = server->stop_fd, .events = POLLIN},
         {.fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},

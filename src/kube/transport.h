@@ -62,6 +62,7 @@ struct kube_transport_options {
     const struct kube_config *config; /* must outlive the transport */
     struct kb_clock *clock;
     const char *user_agent;
+    const char *thread_name; /* static, 15 bytes at most; NULL: "transport" */
 };
 int kube_transport_curl_new(const struct kube_transport_options *options, struct kube_transport **ret,
                             struct kube_error *reterr);

@@ -84,6 +84,7 @@ struct transport {
     struct kube_credentials *credentials;
     struct kb_clock *clock;
     int epoll, wake;
+    const char *thread_name;
     pthread_t thread;
     struct lane lanes[N_LANES];
     struct kube_exchange *live; /* the loop's own */
@@ -751,6 +752,7 @@ static void sleep_until(struct transport *t, int64_t next)
 static void *run(void *userdata)
 {
     struct transport *t = userdata;
+    pthread_setname_np(pthread_self(), t->thread_name);
     while (!is_stopping(t)) {
         take_incoming(t);
         run_posts(t);
@@ -840,6 +842,7 @@ int kube_transport_curl_new(const struct kube_transport_options *options, struct
     t->public = (struct kube_transport){
         .start = start, .cancel = cancel, .post = post, .unpost = unpost, .free = free_transport};
     t->endpoint = endpoint;
+    t->thread_name = options->thread_name ? options->thread_name : "transport";
     t->clock = options->clock;
     t->incoming_end = &t->incoming;
     pthread_mutex_init(&t->lock, NULL);

@@ -476,6 +476,7 @@ static void *run_thread(void *arg)
 {
     struct lab_gc *gc = arg;
     struct lab_server *s = gc->server;
+    pthread_setname_np(pthread_self(), "gc");
     lab_server_lock(s);
     while (gc->running) {
         lab_server_unlock(s);

@@ -369,6 +369,7 @@ static void *run_ticker(void *context)
 {
     struct lab_http *http = context;
     struct lab_server *s = http->server;
+    pthread_setname_np(pthread_self(), "watch-ticker");
     lab_server_lock(s);
     while (!http->stopping) {
         int64_t now = s->clock->mono(s->clock), next = tick(http, now);

@@ -28,7 +28,7 @@ def library():
     return lib
 
 
-def compiled(lib, path, default=None, also=()):
+def compiled(lib, path, default=None):
     """The filter of a profile whose rules all allow whole calls."""
     with open(path) as file:
         profile = json.load(file)
@@ -36,7 +36,7 @@ def compiled(lib, path, default=None, also=()):
     context = lib.seccomp_init(ERRNO | profile["defaultErrnoRet"] if default is None else default)
     for rule in profile["syscalls"]:
         assert rule["action"] == "SCMP_ACT_ALLOW" and not rule.get("args"), rule
-        for name in [*rule["names"], *also]:
+        for name in rule["names"]:
             number = lib.seccomp_syscall_resolve_name(name.encode())
             if number == NO_SUCH_CALL:
                 continue  # newer than this libseccomp, or of another architecture
@@ -50,7 +50,7 @@ def main(profile, program, *arguments):
     if program == "--bpf":
         with open(arguments[0], "wb") as file:
             sys.exit(-lib.seccomp_export_bpf(compiled(lib, profile), file.fileno()))
-    status = lib.seccomp_load(compiled(lib, profile, KILL_PROCESS, os.environ.get("SECCOMP_ALSO", "").split()))
+    status = lib.seccomp_load(compiled(lib, profile, KILL_PROCESS))
     if status:
         sys.exit(f"seccomp_load: {os.strerror(-status)}")
     os.execv(program, [program, *arguments])

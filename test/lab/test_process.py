@@ -67,6 +67,29 @@ def configuration_is_followed_and_logged_with_old_and_new(lab, controller):
     await_config(controller, version)
 
 
+def each_level_of_the_log_tells_more(lab, controller):
+    """What a level adds is there from it on and not below."""
+    added = {3: "POST /api/v1/namespaces/default/pods: 201 in ", 4: "reconciled in ", 5: "informer kubevirt-pod: added",
+             6: "GET /apis/kubevirt.io/v1/", 7: " bytes sent, ", 8: " is queued in virt-controller-vmi"}
+    since = len(controller.lines)
+    for level in range(2, 9):
+        start = since
+        if level > 2:
+            configure(lab, {"developerConfiguration": {"logVerbosity": {"virtController": level}}})
+            start = controller.await_log(f"verbosity changes from {level - 1} to {level}", since)
+            below = [line["msg"] for line in controller.lines[since:start]]
+            assert not any(text in message for at, text in added.items() if at >= level for message in below), below
+        since = start
+        assert lab.request("POST", "/apis/kubevirt.io/v1/namespaces/default/virtualmachines", vm(f"level-{level}"))[0] == 201
+        if level >= 6:
+            lab.request("POST", "/debug/cut-watches")  # each of them is a request that ends
+        for at, text in added.items():
+            if at <= level:
+                controller.await_log(text, since)
+    configure(lab, {"developerConfiguration": {"logVerbosity": {"virtController": 2}}})
+    controller.await_log("verbosity changes from 8 to 2", since)
+
+
 def await_config(controller, version):
     """The configuration is in force once a later line of its log or /healthz says so; asking goes on until then."""
     for _ in range(1000):
@@ -235,7 +258,7 @@ def main(virt_lab, program):
             while '"true"' not in controller.get("/leader")[1]:
                 pass
             for test in (end_points_answer_as_the_reference, the_profiler_is_off_until_the_cr_switches_it_on,
-                         configuration_is_followed_and_logged_with_old_and_new, tls_follows_the_cr,
+                         configuration_is_followed_and_logged_with_old_and_new, each_level_of_the_log_tells_more, tls_follows_the_cr,
                          certificates_rotate_without_a_lost_scrape, kinds_come_and_go_in_place,
                          the_diagnostics_page_shows_the_same_as_html_and_json,
                          the_end_is_clean_and_releases_the_lease):

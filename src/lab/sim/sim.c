@@ -239,6 +239,7 @@ int64_t lab_sim_next(const struct lab_sim *sim)
 static void *run_thread(void *arg)
 {
     struct lab_sim *sim = arg;
+    pthread_setname_np(pthread_self(), "simulation");
     while (lab_client_wait(sim->client, lab_sim_next(sim)))
         lab_sim_run(sim);
     return NULL;
