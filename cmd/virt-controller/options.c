@@ -7,8 +7,11 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include <ctype.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum option_type { TEXT, INTEGER, DURATION, LIST, SWITCH };
 
@@ -25,7 +28,7 @@ struct option {
 #define AT(member) offsetof(struct options, member)
 #define THREADS(name_, n, member)                                                                                      \
     {                                                                                                                  \
-        name_, 0, INTEGER, n, 1, 1024, AT(member), "parallel reconciles of this controller"                            \
+        name_, 0, INTEGER, n, ANY_INT, AT(member), "parallel reconciles of this controller"                            \
     }
 #define ANY_INT      INT32_MIN, INT32_MAX
 #define ANY_DURATION 0, INT64_MAX
@@ -57,7 +60,7 @@ static const struct option table[] = {
     {"kubevirt-share-dir", 0, TEXT, "/var/run/kubevirt", 0, 0, AT(share_dir),
      "shared folder of launcher and virt-handler"},
     {"launcher-image", 0, TEXT, "virt-launcher", 0, 0, AT(launcher_image), "image of launcher Pods; must not be empty"},
-    {"launcher-qemu-timeout", 0, INTEGER, "240", 0, INT32_MAX, AT(launcher_qemu_timeout),
+    {"launcher-qemu-timeout", 0, INTEGER, "240", ANY_INT, AT(launcher_qemu_timeout),
      "seconds that a launcher waits for its QEMU process, before a random part below 120"},
     {"launcher-subgid", 0, INTEGER, "107", ANY_INT, AT(launcher_subgid), "without effect, as in v1.9.0"},
     {"leader-elect-lease-duration", 0, DURATION, "15s", ANY_DURATION, AT(lease_duration_ns),
@@ -96,15 +99,41 @@ static void *member(struct options *options, const struct option *option)
 
 static int bad_value(const struct option *option, const char *text, const char *expected, struct kube_error *reterr)
 {
-    return kube_error_set(reterr, KUBE_ERROR_INVALID, "invalid argument \"%s\" for \"--%s\": expected %s", text,
-                          option->name, expected);
+    char letter[] = {'-', option->letter, ',', ' ', '\0'};
+    return kube_error_set(reterr, KUBE_ERROR_INVALID, "invalid argument \"%s\" for \"%s--%s\" flag: expected %s", text,
+                          option->letter ? letter : "", option->name, expected);
+}
+
+/* As Go reads numbers: also 0x1f, 0o17, 017, 0b11 and 1_000. */
+static bool read_integer(const char *text, int64_t *ret)
+{
+    char digits[72];
+    size_t n = 0;
+    bool negative = *text == '-';
+    text += *text == '-' || *text == '+';
+    for (; *text && n < sizeof(digits) - 1; text++)
+        if (*text != '_' || n == 0)
+            digits[n++] = *text;
+    digits[n] = '\0';
+    static const char letters[] = "xXoObB";
+    static const int bases[] = {16, 16, 8, 8, 2, 2};
+    const char *letter = digits[0] == '0' && digits[1] ? strchr(letters, digits[1]) : NULL;
+    const char *from = letter ? digits + 2 : digits;
+    int base = letter ? bases[letter - letters] : digits[0] == '0' ? 8 : 10;
+    char *end;
+    errno = 0;
+    long long value = strtoll(from, &end, base);
+    if (*text || errno || end == from || *end || !isxdigit((unsigned char)*from))
+        return false;
+    *ret = negative ? -value : value;
+    return true;
 }
 
 static int set_integer(struct options *options, const struct option *option, const char *text,
                        struct kube_error *reterr)
 {
-    long long value;
-    if (!kb_parse_int(text, option->minimum, option->maximum, &value)) {
+    int64_t value;
+    if (!read_integer(text, &value) || value < option->minimum || value > option->maximum) {
         char expected[96];
         snprintf(expected, sizeof(expected), "a whole number from %lld to %lld", (long long)option->minimum,
                  (long long)option->maximum);
@@ -170,6 +199,20 @@ static const struct option *find_letter(char letter)
     return NULL;
 }
 
+static int unknown(const char *argument, struct kube_error *reterr)
+{
+    if (argument[1] != '-')
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "unknown shorthand flag: '%c' in %s", argument[1], argument);
+    return kube_error_set(reterr, KUBE_ERROR_INVALID, "unknown flag: %.*s", (int)strcspn(argument, "="), argument);
+}
+
+static int needs_argument(const char *argument, struct kube_error *reterr)
+{
+    if (argument[1] != '-')
+        return kube_error_set(reterr, KUBE_ERROR_INVALID, "flag needs an argument: '%c' in %s", argument[1], argument);
+    return kube_error_set(reterr, KUBE_ERROR_INVALID, "flag needs an argument: %s", argument);
+}
+
 /* One argument -> the flag and the text behind '=' (or the letter); NULL when its value is the next argument. */
 static const struct option *split(const char *argument, const char **ret_value)
 {
@@ -193,22 +236,24 @@ int options_parse(struct kb_arena *arena, int argc, char **argv, struct options 
         if (table[i].initial)
             set(arena, &options, &table[i], table[i].initial, NULL);
     for (int i = 1; i < argc && !options.help && !options.version; i++) {
+        if (kb_streq(argv[i], "--"))
+            break;
         if (argv[i][0] != '-' || kb_streq(argv[i], "-"))
-            return kube_error_set(reterr, KUBE_ERROR_INVALID, "unexpected argument \"%s\"", argv[i]);
+            continue; /* as the reference: it takes no arguments, and is not bothered by any */
         const char *value;
         const struct option *option = split(argv[i], &value);
         if (!option)
-            return kube_error_set(reterr, KUBE_ERROR_INVALID, "unknown flag: %s", argv[i]);
+            return unknown(argv[i], reterr);
         if (!value && option->type == SWITCH)
             value = "true";
         if (!value && i + 1 == argc)
-            return kube_error_set(reterr, KUBE_ERROR_INVALID, "flag needs an argument: %s", argv[i]);
+            return needs_argument(argv[i], reterr);
         if (set(arena, &options, option, value ? value : argv[++i], reterr) < 0)
             return -1;
     }
     if (!options.help && !options.version && !*options.launcher_image)
         return kube_error_set(reterr, KUBE_ERROR_INVALID,
-                              "invalid argument \"\" for \"--launcher-image\": expected an image");
+                              "invalid argument \"\" for \"--launcher-image\" flag: expected an image");
     *ret = options;
     return 0;
 }
@@ -233,7 +278,7 @@ static const char examples[] =
     "\n"
     "SIGTERM and SIGINT end it in order: running work is finished, the lease released. Exit status: 0 after that, 1 "
     "after\n"
-    "a fatal error or the loss of the lease, 2 for a wrong command line.\n";
+    "a fatal error or the loss of the lease, 2 for a wrong command line or client configuration.\n";
 
 void options_usage(struct kb_strbuf *ret)
 {

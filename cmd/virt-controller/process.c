@@ -37,6 +37,7 @@
 #endif
 #define USER_AGENT       "virt-controller/v1.9.0 (linux/" ARCHITECTURE ")"
 #define DRAIN_GRACE_NS   (20 * KB_NS_PER_S) /* below the Pod's 30 s of grace */
+#define MAX_THREADS      1024               /* of a controller */
 #define SETTLED_MS       2000               /* without news for so long, the caches are full */
 #define QUIET_MS         12000              /* and so much later what only the start needed is closed */
 #define TRIM_INTERVAL_MS 60000              /* between two looks at how much of the heap is free */
@@ -110,8 +111,10 @@ static int connect_clients(struct process *process, struct kube_error *reterr)
     const struct options *options = process->options;
     process->context.metrics = kube_metrics_new();
     process->metrics = virt_metrics_new(process->arena, process->context.metrics, process->clock);
+    process->failure = PROCESS_USAGE;
     if (kube_config_load(options->kubeconfig, options->master, &process->kube_config, reterr) < 0)
         return -1;
+    process->failure = PROCESS_FATAL;
     if (connect_transport(process, "transport", &process->transport, reterr) < 0)
         return -1;
     if (connect_transport(process, "lease", &process->lease_transport, reterr) < 0)
@@ -193,10 +196,16 @@ static bool is_ready(void *process)
     return process_is_ready(process);
 }
 
+/* As the reference has it, a controller for which no threads are asked does nothing. */
+static int threads_of(int64_t wanted)
+{
+    return wanted > MAX_THREADS ? MAX_THREADS : wanted > 0 ? (int)wanted : -1;
+}
+
 static void add_controllers(struct process *process)
 {
-    virt_vm_controller_add(&process->context, (int)process->options->vm_threads);
-    virt_vmi_controller_add(&process->context, (int)process->options->vmi_threads);
+    virt_vm_controller_add(&process->context, threads_of(process->options->vm_threads));
+    virt_vmi_controller_add(&process->context, threads_of(process->options->vmi_threads));
 }
 
 /* ---- waiting; the main thread ---- */
@@ -422,6 +431,7 @@ int process_run(const struct options *options)
     kb_log_set_verbosity((int)options->verbosity);
     struct process process = {
         .options = options,
+        .failure = PROCESS_FATAL,
         .arena = kb_arena_new(),
         .clock = kb_clock_system(),
         .random = kb_random_system(),
@@ -435,7 +445,7 @@ int process_run(const struct options *options)
         rc = go_on_air(&process, &error);
     if (rc < 0) {
         kb_log(KB_FATAL, "%s", error.message);
-        _exit(PROCESS_FATAL); /* nothing was written yet, and other threads run: ending is the clean-up */
+        _exit(process.failure); /* nothing was written yet, and other threads run: ending is the clean-up */
     }
     if (synced)
         run(&process);

@@ -49,13 +49,15 @@ struct process {
     int signal_fd;
     int64_t started_mono;
     bool openshift;
+    int failure; /* how it ends when it can not start */
 
     double qps; /* in force; the transport's thread's own */
     int burst;
     const struct virt_config *tls_config; /* whose ciphers the last handshake was given; the server's thread's own */
 };
 
-/* Runs until SIGTERM or SIGINT (PROCESS_OK), a fatal error or the loss of the lease (PROCESS_FATAL). */
+/* Runs until SIGTERM or SIGINT (PROCESS_OK), a fatal error or the loss of the lease (PROCESS_FATAL), or
+ * until it is clear that the client configuration is wrong (PROCESS_USAGE). */
 int process_run(const struct options *options);
 
 /* Wakes the main thread. Any thread. */

@@ -34,6 +34,8 @@ static int check_cluster(const struct kube_config *c, struct kube_error *reterr)
     if (c->proxy_url && !kb_starts_with(c->proxy_url, "http://") && !kb_starts_with(c->proxy_url, "https://") &&
         !kb_starts_with(c->proxy_url, "socks5://"))
         REFUSE("proxy-url: \"%s\" is not an http, https or socks5 URL", c->proxy_url);
+    if (c->ca_data && !strstr(c->ca_data, "-----BEGIN CERTIFICATE-----"))
+        REFUSE("certificate-authority-data: holds no certificate in PEM");
     return c->ca_data ? 0 : check_readable("certificate-authority", c->ca_file, reterr);
 }
 

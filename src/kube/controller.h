@@ -82,7 +82,8 @@ void kube_runtime_free(struct kube_runtime *runtime); /* stops everything first 
  * Handlers that its store has before the first controller watches it are told of changes before controllers are. */
 void kube_runtime_add_informer(struct kube_runtime *runtime, int id, const struct kube_informer_spec *spec);
 struct kube_informer *kube_runtime_informer(struct kube_runtime *runtime, int id); /* NULL: not added */
-/* The definition must stay. `threads` 0: the definition's. After the informers it watches are added (or it aborts),
+/* The definition must stay. `threads` 0: the definition's; negative: its keys are queued,
+ * but nobody works on them. After the informers it watches are added (or it aborts),
  * before they are started. */
 void kube_runtime_add_controller(struct kube_runtime *runtime, const struct kube_controller *definition, void *self,
                                  int threads);

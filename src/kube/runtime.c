@@ -202,7 +202,7 @@ void kube_runtime_add_controller(struct kube_runtime *runtime, const struct kube
     controller->runtime = runtime;
     controller->definition = definition;
     controller->self = self;
-    controller->threads = threads > 0 ? threads : definition->threads;
+    controller->threads = threads > 0 ? threads : threads < 0 ? 0 : definition->threads;
     controller->queue = kube_queue_new(definition->queue_name, definition->backoff, options->clock,
                                        options->queue_observer, observer_data);
     kube_queue_set_wakeup(controller->queue, kube_pool_wakeup, controller);

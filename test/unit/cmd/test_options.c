@@ -70,6 +70,40 @@ static void values_come_behind_an_equals_sign_or_as_the_next_argument(void **sta
     assert_int_equal(o.verbosity, 9);
 }
 
+static void numbers_are_read_as_go_reads_them(void **state)
+{
+    (void)state;
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    static const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {{"10", 10},   {"+1", 1},   {"-0x10", -16}, {"0x1F", 31}, {"010", 8},
+                 {"0o17", 15}, {"0b11", 3}, {"1_0", 10},    {"0", 0}};
+    for (size_t i = 0; i < KB_ARRAY_LEN(cases); i++) {
+        struct options o;
+        PARSE(arena, &o, "--launcher-qemu-timeout", cases[i].text);
+        assert_int_equal(o.launcher_qemu_timeout, cases[i].value);
+    }
+    static const char *const wrong[] = {
+        "", "-", "1 ", " 1", "0x", "0x-1", "08", "--1", "+-1", "1e3", "99999999999999999999"};
+    for (size_t i = 0; i < KB_ARRAY_LEN(wrong); i++) {
+        struct options o;
+        struct kube_error error;
+        const char *const arguments[] = {"--launcher-qemu-timeout", wrong[i], NULL};
+        if (parse(arena, arguments, &o, &error) == 0)
+            fail_msg("\"%s\" was read", wrong[i]);
+    }
+}
+
+static void what_is_no_flag_is_passed_over(void **state)
+{
+    (void)state;
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    struct options o;
+    PARSE(arena, &o, "", "run", "--port", "1", "-", "--", "--port", "2", "--no-such-flag");
+    assert_int_equal(o.port, 1);
+}
+
 static void lists_are_split_at_commas_and_add_up(void **state)
 {
     (void)state;
@@ -85,13 +119,16 @@ static void wrong_arguments_are_refused_by_name(void **state)
 {
     (void)state;
     REFUSED("unknown flag: --prot", "--prot", "1");
-    REFUSED("unknown flag: -x", "-x");
+    REFUSED("unknown flag: --prot", "--prot=1");
+    REFUSED("unknown shorthand flag: 'x' in -x", "-x");
     REFUSED("flag needs an argument: --port", "--port");
-    REFUSED("unexpected argument \"run\"", "run");
-    REFUSED("invalid argument \"x\" for \"--port\": expected a whole number from 0 to 65535", "--port", "x");
-    REFUSED("invalid argument \"-1s\" for \"--leader-elect-retry-period\": expected a duration like 15s or 1m30s",
+    REFUSED("flag needs an argument: 'v' in -v", "-v");
+    REFUSED("invalid argument \"x\" for \"--port\" flag: expected a whole number from 0 to 65535", "--port", "x");
+    REFUSED("invalid argument \"x\" for \"-v, --v\" flag: expected a whole number from -2147483648 to 2147483647",
+            "-vx");
+    REFUSED("invalid argument \"-1s\" for \"--leader-elect-retry-period\" flag: expected a duration like 15s or 1m30s",
             "--leader-elect-retry-period", "-1s");
-    REFUSED("invalid argument \"\" for \"--launcher-image\": expected an image", "--launcher-image=");
+    REFUSED("invalid argument \"\" for \"--launcher-image\" flag: expected an image", "--launcher-image=");
 }
 
 static void help_wins_over_what_follows(void **state)
@@ -123,6 +160,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_arguments_the_defaults_are_those_of_the_reference),
         cmocka_unit_test(values_come_behind_an_equals_sign_or_as_the_next_argument),
+        cmocka_unit_test(numbers_are_read_as_go_reads_them),
+        cmocka_unit_test(what_is_no_flag_is_passed_over),
         cmocka_unit_test(lists_are_split_at_commas_and_add_up),
         cmocka_unit_test(wrong_arguments_are_refused_by_name),
         cmocka_unit_test(help_wins_over_what_follows),

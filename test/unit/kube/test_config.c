@@ -30,6 +30,7 @@ static struct kube_config *parse(const char *yaml)
     "  context: {cluster: none, user: none}\n"                                                                         \
     "- name: here\n"                                                                                                   \
     "  context: {cluster: main, user: ann, namespace: work}\n"
+#define CA_BASE64       "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"
 #define CLUSTER(fields) "clusters:\n- name: main\n  cluster: {" fields "}\n"
 #define USER(fields)    "users:\n- name: ann\n  user: {" fields "}\n"
 #define PLAIN_CLUSTER   CLUSTER("server: 'https://example:6443/'")
@@ -61,9 +62,9 @@ static void a_file_may_be_json(void **state)
 static void data_fields_are_decoded(void **state)
 {
     (void)state;
-    struct kube_config *config = parse(HEAD CLUSTER("server: 'https://a', certificate-authority-data: Q0E=")
+    struct kube_config *config = parse(HEAD CLUSTER("server: 'https://a', certificate-authority-data: " CA_BASE64)
                                            USER("client-certificate-data: Q0VSVA==, client-key-data: S0VZ"));
-    assert_string_equal(config->ca_data, "CA");
+    assert_string_equal(config->ca_data, "-----BEGIN CERTIFICATE-----");
     assert_string_equal(config->client_cert_data, "CERT");
     assert_string_equal(config->client_key_data, "KEY");
     kube_config_free(config);
@@ -127,7 +128,7 @@ static void a_server_without_a_scheme_gets_one(void **state)
 {
     (void)state;
     struct kube_config *plain = parse(HEAD CLUSTER("server: 'h:1'") USER(""));
-    struct kube_config *tls = parse(HEAD CLUSTER("server: 'h:1', certificate-authority-data: Q0E=") USER(""));
+    struct kube_config *tls = parse(HEAD CLUSTER("server: 'h:1', certificate-authority-data: " CA_BASE64) USER(""));
     assert_string_equal(plain->server, "http://h:1");
     assert_string_equal(tls->server, "https://h:1");
     kube_config_free(plain);
@@ -156,6 +157,8 @@ static const struct {
      "clusters[main]: insecure-skip-tls-verify: expected true or false, got a string"},
     {HEAD CLUSTER("server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: Q0E=") USER(""),
      "insecure-skip-tls-verify: contradicts certificate-authority"},
+    {HEAD CLUSTER("server: 'https://a', certificate-authority-data: Q0E=") USER(""),
+     "certificate-authority-data: holds no certificate in PEM"},
     {HEAD CLUSTER("server: 'https://a', certificate-authority-data: '*'") USER(""),
      "clusters[main]: certificate-authority-data: is not base64"},
     {HEAD CLUSTER("server: 'https://a', certificate-authority: ca.crt") USER(""),
