@@ -3,6 +3,7 @@
  * are those that it replaces: objects and watches may still point at them.
  */
 #include "lab/crd.h"
+#include "base/strbuf.h"
 #include "base/strings.h"
 #include "base/vec.h"
 #include "lab/json.h"
@@ -252,6 +253,8 @@ static void committed(struct lab_call *call, struct lab_object *old, struct lab_
         drop_resource(call->server, old->meta->name);
         return;
     }
+    if (!old && call->server->starting)
+        return; /* the kind is there */
     /* a change of status alone makes no new kind */
     kb_cleanup_arena struct kb_arena *scratch = kb_arena_new();
     yyjson_val *root = lab_object_parse(scratch, new_, NULL);
@@ -272,3 +275,68 @@ const struct lab_strategy lab_crd_strategy = {
     .keep_status = true,
     .verbatim = true,
 };
+
+/* ---- definitions of built-in kinds ---- */
+
+static void put_strings(struct kb_strbuf *out, const char *key, const char *const *items, size_t n)
+{
+    kb_strbuf_printf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++)
+        kb_strbuf_printf(out, "%s\"%s\"", i ? "," : "", items[i]);
+    kb_strbuf_putc(out, ']');
+}
+
+/* Without rules: what the table's kinds check they check without a schema. */
+static void put_version(struct kb_strbuf *out, const struct lab_version *version, bool storage)
+{
+    kb_strbuf_printf(
+        out,
+        "{\"name\":\"%s\",\"served\":true,\"storage\":%s,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+        "\"x-kubernetes-preserve-unknown-fields\":true}},\"subresources\":{",
+        version->name, storage ? "true" : "false");
+    if (version->status)
+        kb_strbuf_puts(out, "\"status\":{}");
+    if (version->scale)
+        kb_strbuf_printf(out,
+                         "%s\"scale\":{\"specReplicasPath\":\".spec.replicas\",\"statusReplicasPath\":"
+                         "\".status.replicas\",\"labelSelectorPath\":\".status.labelSelector\"}",
+                         version->status ? "," : "");
+    kb_strbuf_puts(out, "},\"additionalPrinterColumns\":[");
+    for (size_t i = 0; i < version->n_columns; i++) {
+        const struct lab_column *c = &version->columns[i];
+        kb_strbuf_printf(out, "%s{\"name\":\"%s\",\"type\":\"%s\",\"jsonPath\":\"%s\",\"priority\":%d}", i ? "," : "",
+                         c->name, c->type, c->path, c->priority);
+    }
+    kb_strbuf_puts(out, "]}");
+}
+
+static void put_definition(struct kb_strbuf *out, const struct lab_kind *kind)
+{
+    kb_strbuf_printf(out, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"group\":\"%s\",\"scope\":\"%s\",",
+                     kind->resource, kind->group, kind->namespaced ? "Namespaced" : "Cluster");
+    kb_strbuf_printf(out, "\"names\":{\"kind\":\"%s\",\"listKind\":\"%s\",\"plural\":\"%s\",\"singular\":\"%s\"",
+                     kind->name, kind->list_name, kind->plural, kind->singular);
+    put_strings(out, "shortNames", kind->short_names, kind->n_short_names);
+    put_strings(out, "categories", kind->categories, kind->n_categories);
+    kb_strbuf_puts(out, "},\"versions\":[");
+    for (size_t i = 0; i < kind->n_versions; i++) {
+        kb_strbuf_puts(out, i ? "," : "");
+        put_version(out, &kind->versions[i], &kind->versions[i] == kind->storage);
+    }
+    kb_strbuf_puts(out, "]}}");
+}
+
+int lab_crd_add_builtin(struct lab_server *server, const struct lab_kind *kinds, size_t n, struct kube_error *reterr)
+{
+    static const struct lab_ref ref = {.resource = "customresourcedefinitions.apiextensions.k8s.io"};
+    kb_cleanup_strbuf struct kb_strbuf text = {0};
+    struct lab_client *client = lab_client_new(server, "system:apiserver");
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        kb_strbuf_clear(&text);
+        put_definition(&text, &kinds[i]);
+        rc = lab_client_create_text(client, &ref, kb_strbuf_text(&text), NULL, reterr);
+    }
+    lab_client_free(client);
+    return rc;
+}

@@ -4,6 +4,7 @@
 #include "lab/server.h"
 #include "base/strings.h"
 #include "lab/audit.h"
+#include "lab/crd.h"
 #include "lab/gc.h"
 #include "lab/server_internal.h"
 #include <stdlib.h>
@@ -63,17 +64,18 @@ int64_t lab_server_version(struct lab_server *server)
     return version;
 }
 
-static void add_kinds(struct lab_server *s, const struct lab_server_options *options)
+static int add_kinds(struct lab_server *s, const struct lab_server_options *options, struct kube_error *reterr)
 {
     struct lab_kind *kinds;
     size_t n = lab_kinds_core(s->arena, &kinds);
     for (size_t i = 0; i < n; i++)
         lab_server_add_kind(s, &kinds[i]);
     if (options->no_kinds)
-        return;
+        return 0;
     n = lab_kinds_custom(s->arena, &kinds);
     for (size_t i = 0; i < n; i++)
         lab_server_add_kind(s, &kinds[i]);
+    return lab_crd_add_builtin(s, kinds, n, reterr);
 }
 
 /* What every cluster has. */
@@ -119,7 +121,11 @@ int lab_server_new(const struct lab_server_options *options, struct lab_server *
     pthread_mutex_init(&s->lock, NULL);
     s->users = copy_users(s, options);
     s->gc = lab_gc_new(s, !options->no_gc);
-    add_kinds(s, options);
+    s->starting = true;
+    if (add_kinds(s, options, reterr) < 0) {
+        lab_server_free(s);
+        return -1;
+    }
     if (options->audit_path && lab_audit_open(options->audit_path, options->audit_users, &s->audit, reterr) < 0) {
         lab_server_free(s);
         return -1;
@@ -128,6 +134,7 @@ int lab_server_new(const struct lab_server_options *options, struct lab_server *
         lab_server_free(s);
         return -1;
     }
+    s->starting = false;
     if (!options->no_background)
         lab_gc_start(s->gc);
     *ret = s;

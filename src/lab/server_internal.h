@@ -35,6 +35,7 @@ struct lab_server {
     struct kb_map *by_name;         /* "plural.group" -> resource */
     struct lab_client *clients;
     atomic_bool stopping; /* set under the lock */
+    bool starting;        /* until lab_server_new returns */
     struct lab_delegate delegates[4];
     size_t n_delegates;
     unsigned next_ip; /* of Services */

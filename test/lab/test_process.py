@@ -151,6 +151,11 @@ def certificates_rotate_without_a_lost_scrape(lab, controller):
         assert controller.get("/metrics")[0] == 200
 
 
+def neighbours_that_are_there_are_watched(lab, controller):
+    for name in ("datavolumes.cdi.kubevirt.io", "volumesnapshots.snapshot.storage.k8s.io"):
+        controller.await_log(f"{name} is served: its informer starts")
+
+
 def snapshot_crd(served):
     version = {"name": "v1", "served": served, "storage": True,
                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
@@ -259,7 +264,7 @@ def main(virt_lab, program):
                 pass
             for test in (end_points_answer_as_the_reference, the_profiler_is_off_until_the_cr_switches_it_on,
                          configuration_is_followed_and_logged_with_old_and_new, each_level_of_the_log_tells_more, tls_follows_the_cr,
-                         certificates_rotate_without_a_lost_scrape, kinds_come_and_go_in_place,
+                         certificates_rotate_without_a_lost_scrape, neighbours_that_are_there_are_watched, kinds_come_and_go_in_place,
                          the_diagnostics_page_shows_the_same_as_html_and_json,
                          the_end_is_clean_and_releases_the_lease):
                 print(test.__name__.replace("_", " "), flush=True)

@@ -197,22 +197,24 @@ static void a_crd_makes_a_kind(void **state)
         "of type integer: \"string\"");
 }
 
-static void a_built_in_kind_takes_its_crd(void **state)
+static void a_built_in_kind_has_a_definition_and_follows_it(void **state)
 {
     struct fixture *f = *state;
-    struct lab_ref ref = {.resource = "customresourcedefinitions.apiextensions.k8s.io"};
-    must_create(f, "datavolumes.cdi.kubevirt.io", "{\"metadata\":{\"name\":\"d\"},\"spec\":{}}");
-    assert_int_equal(
-        lab_client_create_text(f->client, &ref,
-                               "{\"metadata\":{\"name\":\"datavolumes.cdi.kubevirt.io\"},\"spec\":{\"group\":"
-                               "\"cdi.kubevirt.io\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"datavolumes\","
-                               "\"kind\":\"DataVolume\"},\"versions\":[{\"name\":\"v1beta1\",\"served\":true,"
-                               "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
-                               "\"x-kubernetes-preserve-unknown-fields\":true}},\"subresources\":{\"status\":{}}}]}}",
-                               NULL, NULL),
-        0);
+    struct lab_ref ref = {.resource = "customresourcedefinitions.apiextensions.k8s.io",
+                          .name = "datavolumes.cdi.kubevirt.io"};
+    static const char required[] =
+        "{\"spec\":{\"versions\":[{\"name\":\"v1beta1\",\"served\":true,\"storage\":true,\"schema\":{"
+        "\"openAPIV3Schema\":{\"type\":\"object\",\"required\":[\"spec\"],"
+        "\"x-kubernetes-preserve-unknown-fields\":true}},\"subresources\":{\"status\":{}}}]}}";
+    must_create(f, "datavolumes.cdi.kubevirt.io", "{\"metadata\":{\"name\":\"d\"}}");
+    yyjson_val *definition = look(f, ref.resource, ref.name);
+    assert_string_equal(member(f, definition, "/spec/names/kind"), "DataVolume");
+    assert_string_equal(member(f, definition, "/spec/versions/0/served"), "true");
+    assert_string_equal(member(f, definition, "/status/conditions/1/type"), "Established");
+    assert_int_equal(lab_client_patch_text(f->client, &ref, LAB_PATCH_MERGE, required, NULL, NULL), 0);
     assert_non_null(look(f, "datavolumes.cdi.kubevirt.io", "d"));
-    must_create(f, "datavolumes.cdi.kubevirt.io", "{\"metadata\":{\"name\":\"e\"},\"spec\":{}}");
+    assert_string_equal(refusal(f, "datavolumes.cdi.kubevirt.io", "{\"metadata\":{\"name\":\"e\"}}"),
+                        "DataVolume.cdi.kubevirt.io \"e\" is invalid: spec: Required value");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -228,7 +230,7 @@ int main(void)
         TEST(a_limit_range_gives_limits),
         TEST(a_restricted_namespace_refuses_root),
         TEST(a_crd_makes_a_kind),
-        TEST(a_built_in_kind_takes_its_crd),
+        TEST(a_built_in_kind_has_a_definition_and_follows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
