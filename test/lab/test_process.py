@@ -167,7 +167,9 @@ def snapshot_crd(served):
 def kinds_come_and_go_in_place(lab, controller):
     crd = snapshot_crd(served=True)
     name = crd["metadata"]["name"]
-    lab.request("DELETE", f"{CRDS}/{name}")
+    since = len(controller.lines)
+    assert lab.request("DELETE", f"{CRDS}/{name}")[0] == 200
+    controller.await_log(f"{name} is not served any more: its informer stops", since)
     for _ in range(2):
         since = len(controller.lines)
         status, answer = lab.request("POST", CRDS, crd)
