@@ -163,7 +163,11 @@ static void a_halted_vm_that_is_asked_to_start_becomes_always(void **state)
         vm_set_up((void **)&w);
         vm_create(w, rows[i].before, TEMPLATE);
         world_settle(w);
+        world_writes(w);
         request(w, "{'action':'Start'}");
+        assert_string_equal(world_writes(w),
+                            "PATCH virtualmachines/vm, POST controllerrevisions, POST virtualmachineinstances, "
+                            "PATCH virtualmachines/vm/status");
         assert_string_equal(vm_text(w, rows[i].pointer), rows[i].after);
         vm_run(w);
         world_free(w);
@@ -219,6 +223,21 @@ static void a_vm_with_two_strategies_does_nothing(void **state)
     assert_false(world_exists(w, VMIS, "vm"));
     assert_string_equal(vm_text(w, "/status/conditions"), "");
     assert_string_equal(vm_text(w, "/status/volumeSnapshotStatuses/0/name"), "root");
+}
+
+/* Gone to another cluster: halted by the strategy, although the old flag says that it runs. */
+static void a_vm_that_comes_to_two_strategies_tells_the_one_it_had(void **state)
+{
+    struct world *w = *state;
+    vm_create(w, "'running':true", TEMPLATE);
+    vm_run(w);
+    world_patch(w, VMIS, "vm",
+                vm_json(w, "{'status':{'phase':'Succeeded','migrationState':{'completed':true,'sourceState':{},"
+                           "'targetState':{'syncAddress':'192.0.2.1:9185'}}}}"));
+    world_step(w);
+    world_step(w);
+    assert_string_equal(vm_text(w, "/spec/runStrategy"), "Halted");
+    assert_string_equal(vm_text(w, "/status/runStrategy"), "Always");
 }
 
 /* KubeVirt's CRD refuses such VMs, but it is not always there. */
@@ -358,6 +377,7 @@ int main(void)
         VM_TEST(a_receiver_waits_and_becomes_what_it_was),
         VM_TEST(a_receiver_does_not_take_a_running_vmi),
         VM_TEST(a_vm_with_two_strategies_does_nothing),
+        VM_TEST(a_vm_that_comes_to_two_strategies_tells_the_one_it_had),
         VM_TEST(a_vm_without_template_is_left_alone_and_can_go),
         VM_TEST(a_vm_that_loses_its_template_takes_its_vmi_along),
         VM_TEST(a_deleted_vm_takes_its_vmi_along),

@@ -99,7 +99,7 @@ static int manual(struct vm_pass *pass, struct kube_error *reterr)
     return vm_has_start_request(pass->vm) ? start_now(pass) : VM_NEXT;
 }
 
-/* The pass that turns a halted VM on ends in an error, as in the reference: what is seen there is contract. */
+/* The write that turns a halted VM on brings its key back: the next pass starts it, and tells. */
 static int halted(struct vm_pass *pass, struct kube_error *reterr)
 {
     if (pass->vmi)
@@ -107,14 +107,19 @@ static int halted(struct vm_pass *pass, struct kube_error *reterr)
     if (!vm_has_start_request(pass->vm))
         return VM_NEXT;
     static const bool on = true;
-    struct kv_vm *vm = pass->vm;
-    if (vm->spec.run_strategy)
-        vm->spec.run_strategy = VM_ALWAYS;
+    struct kv_vm_spec *spec = &pass->vm->spec, before = *spec;
+    if (spec->run_strategy)
+        spec->run_strategy = VM_ALWAYS;
     else
-        vm->spec.running = &on;
-    bool written = vm_write_spec(pass, reterr) == 0;
-    return vm_fail(pass, VM_REASON_CREATE_FAILED, "Failure while starting VMI: %s",
-                   written ? "<nil>" : reterr->message);
+        spec->running = &on;
+    if (vm_write_spec(pass, reterr) == 0) {
+        pass->untold = true;
+        return VM_END;
+    }
+    if (kube_error_is_conflict(reterr))
+        return -1;
+    *spec = before;
+    return vm_fail(pass, VM_REASON_CREATE_FAILED, "Failure while starting VMI: %s", reterr->message);
 }
 
 static int once(struct vm_pass *pass, struct kube_error *reterr)

@@ -182,9 +182,8 @@ int vm_update_status(struct vm_pass *pass, struct kube_error *reterr)
     status->ready = pass->vmi && virt_vmi_condition_is(pass->vmi, "Ready", VIRT_TRUE);
     if (pass->vmi && vm_sync_generations(pass, reterr) < 0)
         return -1;
-    const char *error, *strategy = vm_run_strategy(pass->stored, &error);
     if (*status->run_strategy || status->created)
-        status->run_strategy = strategy ? strategy : "";
+        status->run_strategy = pass->strategy ? pass->strategy : "";
     trim_requests(pass);
     vm_sync_start_failure(pass);
     vm_update_volume_migration(pass->arena, pass->vm, pass->vmi); /* before the VMI's conditions are copied */

@@ -330,7 +330,7 @@ static int finish(struct vm_pass *pass, struct kube_error *reterr)
 static int reconcile(void *self, struct kube_request *req, struct kube_error *reterr)
 {
     struct vm_controller *controller = self;
-    const char *key = kube_request_key(req);
+    const char *key = kube_request_key(req), *error;
     const struct kv_vm *stored = kube_lookup(req, VIRT_VM, kube_request_namespace(req), kube_request_name(req));
     if (!stored) {
         kube_expectations_forget(controller->vmis, key);
@@ -348,6 +348,7 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         .key = key,
         .stored = stored,
         .vm = KUBE_EDIT(req, kv_vm, stored),
+        .strategy = vm_run_strategy(stored, &error),
     };
     if (!is_stamped(stored)) {
         stamp(&pass);

@@ -43,6 +43,7 @@ struct vm_pass {
     const char *key;
     const struct kv_vm *stored; /* the newest state known to be in the API server */
     struct kv_vm *vm;           /* the working copy: what it should be */
+    const char *strategy;       /* of the VM as the pass found it; NULL: it names two */
     const struct kv_vmi *vmi;   /* of the VM's name and owned by it, or NULL */
     struct vm_failure failure;
     bool untold; /* the status is left as it is, but for what is known of the volumes */
