@@ -101,6 +101,25 @@ static void one_cpu_change_waits_for_another(void **state)
     assert_string_equal(vmi_text(w, "/spec/domain/cpu/sockets"), "2");
 }
 
+static void what_else_changes_waits_while_a_change_fails(void **state)
+{
+    static const char pointer[] = "/spec/template/metadata/annotations/kubevirt.io~1pci-topology-version";
+    struct world *w = *state;
+    vm_create(w, ALWAYS, DOMAIN(CPU("1")));
+    vm_run(w);
+    vm_patch_vmi(w, CONDITIONS(",{'type':'HotVCPUChange','status':'True'}"));
+    patch_and_look(w, SOCKETS("2"));
+    world_patch(w, VMIS, "vm", vm_json(w, "{'metadata':{'annotations':{'kubevirt.io/pci-topology-version':'v2'}}}"));
+    for (int i = 0; i < 3; i++) {
+        world_advance(w, KB_NS_PER_S);
+        world_step(w);
+    }
+    assert_string_not_equal(failure(w), "");
+    assert_string_equal(vm_text(w, pointer), "");
+    vm_patch_vmi(w, CONDITIONS(""));
+    assert_string_equal(vm_text(w, pointer), "v2");
+}
+
 /* ---- memory ---- */
 
 static void more_memory_reaches_the_vmi(void **state)
@@ -455,6 +474,7 @@ int main(void)
         VM_TEST(some_numbers_of_sockets_need_a_restart),
         VM_TEST(arm_has_no_cpu_hotplug),
         VM_TEST(one_cpu_change_waits_for_another),
+        VM_TEST(what_else_changes_waits_while_a_change_fails),
         VM_TEST(more_memory_reaches_the_vmi),
         VM_TEST(requests_never_fall_below_the_guest),
         cmocka_unit_test(some_sizes_of_memory_need_a_restart),

@@ -211,16 +211,20 @@ static const struct step live_steps[] = {
     {vm_sync_volume_update, VM_REASON_VOLUMES_FAILED, "error encountered while handling volumes update requests"},
 };
 
-/* What the steps before made of the VM is not written: the next pass does it again. */
+/* What the steps before made of the VM is not written: the next pass does it again. The firmware UUID stays: nothing
+ * that fails later has to do with it. */
 static void forget_changes(struct vm_pass *pass)
 {
-    struct kv_vm_status kept = pass->vm->status;
+    const struct kv_vm *changed = pass->vm;
+    const struct kv_firmware *firmware = changed->spec.template->spec.domain.firmware;
     pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
-    pass->vm->status = kept;
+    pass->vm->status = changed->status;
     if (is_stamped(pass->stored))
         add_finalizer(pass);
     else
         stamp(pass);
+    if (firmware && !kb_empty(firmware->uuid))
+        vm_persist_firmware_uuid(pass);
 }
 
 static int take_steps(struct vm_pass *pass, const struct step *list, size_t n, struct kube_error *reterr)
