@@ -251,6 +251,19 @@ static void placement_follows_the_template(void **state)
     vm_expect_rest(w);
 }
 
+static void what_is_empty_in_the_template_is_empty_in_the_vmi(void **state)
+{
+    struct world *w = *state;
+    vm_create(w, ALWAYS, DOMAIN(""));
+    vm_run(w);
+    vm_patch_template(w, PLACED);
+    vm_patch_template(w, "{'nodeSelector':{'disk':null},'tolerations':[],'affinity':null}");
+    assert_string_equal(vmi_text(w, "/spec/nodeSelector"), "{}");
+    assert_string_equal(vmi_text(w, "/spec/tolerations"), "[]");
+    assert_string_equal(vmi_text(w, "/spec/affinity"), "");
+    vm_expect_rest(w);
+}
+
 static void nothing_changes_during_a_migration(void **state)
 {
     static const struct {
@@ -481,6 +494,7 @@ int main(void)
         VM_TEST(a_restart_is_told_when_no_later_change_fails),
         VM_TEST(a_vmi_that_does_not_tell_its_memory_is_left_alone),
         VM_TEST(placement_follows_the_template),
+        VM_TEST(what_is_empty_in_the_template_is_empty_in_the_vmi),
         cmocka_unit_test(nothing_changes_during_a_migration),
         VM_TEST(an_interface_is_plugged_and_unplugged),
         VM_TEST(an_absent_interface_of_a_stopped_vm_is_forgotten),
