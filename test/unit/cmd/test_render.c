@@ -421,6 +421,21 @@ static void the_sum_of_a_resource_is_explained(void **state)
     assert_contains(run->out, "init container guest-console-log: ");
 }
 
+static void quantities_are_those_that_a_cluster_stores(void **state)
+{
+    static const char vmi[] =
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: a, namespace: ns}\n"
+        "spec: {domain: {devices: {}, resources: {limits: {memory: 1.5Gi}}}}\n";
+    struct run *run = *state;
+
+    put(run, "vm", vmi);
+    render(run, "-f @vm");
+    assert_string_equal(run->err, "");
+    assert_contains(run->out, "memory: 1804Mi");
+    render(run, "-f @vm --as-stored");
+    assert_contains(run->out, "memory: 2072Mi");
+}
+
 static void only_differences_of_a_pod_are_printed(void **state)
 {
     struct run *run = *state;
@@ -472,6 +487,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_input_gives_the_same_pod, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_pods_are_documents_or_a_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sum_of_a_resource_is_explained, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(quantities_are_those_that_a_cluster_stores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_differences_of_a_pod_are_printed, set_up, tear_down),
     };
 

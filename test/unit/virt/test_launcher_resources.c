@@ -103,11 +103,29 @@ static void the_overhead_has_a_term_for_each_thing(void **state)
 
 #define DEVICES "devices.kubevirt.io/kvm=1 devices.kubevirt.io/tun=1"
 
+struct sum_row {
+    const char *configuration, *domain, *requests, *limits;
+};
+
+static void check_sums(const struct sum_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct core_resource_requirements resources = {0};
+        struct kube_error error = {0};
+        struct fixture f;
+        init(&f, rows[i].configuration, rows[i].domain);
+        assert_int_equal(launcher_resources(&f.launcher, &resources, &error), 0);
+        const char *requests = list(&f, &resources.requests), *limits = list(&f, &resources.limits);
+        if (!kb_streq(requests, rows[i].requests) || !kb_streq(limits, rows[i].limits))
+            fail_msg("%s\n  requests %s\n  not      %s\n  limits   %s\n  not      %s", rows[i].domain, requests,
+                     rows[i].requests, limits, rows[i].limits);
+        fixture_done(&f);
+    }
+}
+
 static void requests_and_limits_follow_the_domain(void **state)
 {
-    static const struct {
-        const char *configuration, *domain, *requests, *limits;
-    } rows[] = {
+    static const struct sum_row rows[] = {
         {NULL, "'memory':{'guest':'1Gi'}", "cpu=100m ephemeral-storage=50M memory=1292Mi", DEVICES},
         {NULL, "'resources':{'requests':{'memory':'1Gi','cpu':'3','ephemeral-storage':'1Gi'}}",
          "cpu=3 ephemeral-storage=1123741824 memory=1310Mi", DEVICES},
@@ -128,19 +146,6 @@ static void requests_and_limits_follow_the_domain(void **state)
         {NULL, "'cpu':{'cores':20},'ioThreads':{'supplementalPoolThreadCount':10},'memory':{'guest':'1Gi'}",
          "cpu=3 ephemeral-storage=50M memory=1444Mi", DEVICES},
         {NULL, "'cpu':{},'memory':{'guest':'1Gi'}", "ephemeral-storage=50M memory=1292Mi", DEVICES},
-        {"{'developerConfiguration':{'cpuAllocationRatio':8}}", "'cpu':{'cores':9},'memory':{'guest':'1Gi'}",
-         "cpu=1.125 ephemeral-storage=50M memory=1356Mi", DEVICES},
-        /* by reference: what is added to the request is added to the limit it was made of, and the other way round */
-        {NULL, "'resources':{'limits':{'memory':'1.5Gi'}}", "cpu=100m ephemeral-storage=50M memory=2072Mi",
-         DEVICES " memory=2072Mi"},
-        {NULL, "'cpu':{'cores':1,'dedicatedCpuPlacement':true},'memory':{'guest':'1.5Gi'}",
-         "cpu=1 ephemeral-storage=50M memory=2272Mi", "cpu=1 " DEVICES " memory=2272Mi"},
-        {NULL, "'resources':{'requests':{'memory':'1.5Gi'},'limits':{'memory':'1.5Gi'}}",
-         "cpu=100m ephemeral-storage=50M memory=1807Mi", DEVICES " memory=1807Mi"},
-        {NULL,
-         "'memory':{'guest':'1Gi'},'devices':{'gpus':[{'name':'a','deviceName':'x/gpu'}]},"
-         "'resources':{'limits':{'x/gpu':'0.5Ki'}}",
-         "cpu=100m ephemeral-storage=50M memory=2316Mi x/gpu=1", DEVICES " x/gpu=513"},
         /* dedicated ones */
         {NULL, "'cpu':{'cores':2,'threads':2,'dedicatedCpuPlacement':true},'memory':{'guest':'1Gi'}",
          "cpu=4 ephemeral-storage=50M memory=1416Mi", "cpu=4 " DEVICES " memory=1416Mi"},
@@ -183,18 +188,29 @@ static void requests_and_limits_follow_the_domain(void **state)
          "devices.kubevirt.io/iommufd=1 devices.kubevirt.io/mshv=1 devices.kubevirt.io/tun=1"},
     };
     (void)state;
-    for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
-        struct core_resource_requirements resources = {0};
-        struct kube_error error = {0};
-        struct fixture f;
-        init(&f, rows[i].configuration, rows[i].domain);
-        assert_int_equal(launcher_resources(&f.launcher, &resources, &error), 0);
-        const char *requests = list(&f, &resources.requests), *limits = list(&f, &resources.limits);
-        if (!kb_streq(requests, rows[i].requests) || !kb_streq(limits, rows[i].limits))
-            fail_msg("%s\n  requests %s\n  not      %s\n  limits   %s\n  not      %s", rows[i].domain, requests,
-                     rows[i].requests, limits, rows[i].limits);
-        fixture_done(&f);
-    }
+    check_sums(rows, KB_ARRAY_LEN(rows));
+}
+
+static void texts_and_numbers_are_kept_as_go_keeps_them(void **state)
+{
+    static const struct sum_row rows[] = {
+        {"{'developerConfiguration':{'cpuAllocationRatio':8}}", "'cpu':{'cores':9},'memory':{'guest':'1Gi'}",
+         "cpu=1.125 ephemeral-storage=50M memory=1356Mi", DEVICES},
+        /* by reference: what is added to the request is added to the limit it was made of, and the other way round */
+        {NULL, "'resources':{'limits':{'memory':'1.5Gi'}}", "cpu=100m ephemeral-storage=50M memory=2072Mi",
+         DEVICES " memory=2072Mi"},
+        {NULL, "'cpu':{'cores':1,'dedicatedCpuPlacement':true},'memory':{'guest':'1.5Gi'}",
+         "cpu=1 ephemeral-storage=50M memory=2272Mi", "cpu=1 " DEVICES " memory=2272Mi"},
+        {NULL, "'resources':{'requests':{'memory':'1.5Gi'},'limits':{'memory':'1.5Gi'}}",
+         "cpu=100m ephemeral-storage=50M memory=1807Mi", DEVICES " memory=1807Mi"},
+        {NULL,
+         "'memory':{'guest':'1Gi'},'devices':{'gpus':[{'name':'a','deviceName':'x/gpu'}]},"
+         "'resources':{'limits':{'x/gpu':'0.5Ki'}}",
+         "cpu=100m ephemeral-storage=50M memory=2316Mi x/gpu=1", DEVICES " x/gpu=513"},
+    };
+
+    (void)state;
+    check_sums(rows, KB_ARRAY_LEN(rows));
 }
 
 static void an_even_number_of_cpus_is_asked_for_by_annotation(void **state)
@@ -418,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overhead_has_a_term_for_each_thing),
         cmocka_unit_test(requests_and_limits_follow_the_domain),
+        cmocka_unit_test(texts_and_numbers_are_kept_as_go_keeps_them),
         cmocka_unit_test(an_even_number_of_cpus_is_asked_for_by_annotation),
         cmocka_unit_test(claims_of_devices_follow_their_gates),
         cmocka_unit_test(devices_that_are_not_permitted_are_all_named),
