@@ -115,10 +115,10 @@ static void apply_to_devices(struct kb_arena *arena, const struct instancetype_v
 
 /* ---- CPU features, features, firmware ---- */
 
-static bool has_feature(const struct kv_cpu *cpu, const char *name)
+static bool has_feature(const struct kv_cpu_feature *features, size_t n, const char *name)
 {
-    api_list_foreach (feature, &cpu->features)
-        if (kb_streq(feature->name, name))
+    for (size_t i = 0; i < n; i++)
+        if (kb_streq(features[i].name, name))
             return true;
     return false;
 }
@@ -126,12 +126,15 @@ static bool has_feature(const struct kv_cpu *cpu, const char *name)
 static void apply_cpu_features(struct kb_arena *arena, const struct instancetype_vm_preference_spec *from,
                                struct kv_vmi_spec *spec)
 {
+    size_t n;
+
     if (!from->cpu || from->cpu->preferred_cpu_features.n == 0)
         return;
     if (!spec->domain.cpu)
         spec->domain.cpu = kb_arena_one(arena, struct kv_cpu);
+    n = spec->domain.cpu->features.n; /* a preference may name one twice */
     api_list_foreach (feature, &from->cpu->preferred_cpu_features)
-        if (!has_feature(spec->domain.cpu, feature->name))
+        if (!has_feature(spec->domain.cpu->features.items, n, feature->name))
             *kb_vec_push(arena, &spec->domain.cpu->features) = *feature;
 }
 

@@ -14,6 +14,8 @@ static const struct row {
     {"{'cpu':{'preferredCPUFeatures':[{'name':'a','policy':'require'},{'name':'b'}]}}",
      "{'domain':{'cpu':{'features':[{'name':'a','policy':'disable'}]}}}",
      "{'domain':{'cpu':{'features':[{'name':'a','policy':'disable'},{'name':'b'}]}}}"},
+    {"{'cpu':{'preferredCPUFeatures':[{'name':'a'},{'name':'a','policy':'force'}]}}", "{'domain':{'cpu':{'cores':1}}}",
+     "{'domain':{'cpu':{'cores':1,'features':[{'name':'a'},{'name':'a','policy':'force'}]}}}"},
     {"{'cpu':{'preferredCPUFeatures':[{'name':'a'}]}}", "{}", "{'domain':{'cpu':{'features':[{'name':'a'}]}}}"},
     /* devices: filled when open */
     {DEVICES("'preferredUseVirtioTransitional':true,'preferredBlockMultiQueue':true,"
