@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define PATH "spec.configuration."
+#define PATH               "spec.configuration."
+#define DEFAULT_HYPERVISOR "kvm"
 
 struct snapshot {
     struct virt_config config;
@@ -80,6 +81,8 @@ static void complete(struct kb_arena *arena, struct kv_kube_virt_configuration *
 
         migrations->allow_workload_disruption = kb_arena_copy(arena, &post_copy, sizeof(post_copy));
     }
+    if (spec->hypervisors.n > 0 && kb_empty(spec->hypervisors.items[0].name))
+        spec->hypervisors.items[0].name = DEFAULT_HYPERVISOR; /* Go merges into the default's element */
 }
 
 /* ---- check ---- */
@@ -211,7 +214,7 @@ const char *virt_config_hypervisor(const struct virt_config *config)
 {
     if (virt_gate(config, VIRT_GATE_CONFIGURABLE_HYPERVISOR) && config->spec->hypervisors.n > 0)
         return config->spec->hypervisors.items[0].name;
-    return "kvm";
+    return DEFAULT_HYPERVISOR;
 }
 
 const char *virt_config_support_resource(const struct virt_config *config, const char *type, bool limits,

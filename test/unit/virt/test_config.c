@@ -132,6 +132,10 @@ static void values_with_rules_fall_back(void **state)
     assert_string_equal(virt_config_ovmf_path(config, "arm64"), "/x");
     assert_string_equal(virt_config_machine_type(config, "arm64"), "pc");
     virt_config_unref(config);
+    config =
+        config_of("{\"hypervisors\":[{}],\"developerConfiguration\":{\"featureGates\":[\"ConfigurableHypervisor\"]}}");
+    assert_string_equal(virt_config_hypervisor(config), "kvm");
+    virt_config_unref(config);
 }
 
 static void verbosity_is_that_of_the_host(void **state)
