@@ -19,7 +19,7 @@
 #define VIRT_HOLD_NS (750 * KB_NS_PER_MS)
 /* More deletions than this at once wait for each other. What tells of one that has only not had its turn is held back
  * while others end, each within the second time of the one before, but for no longer than the third. */
-#define VIRT_HOLD_MANY         5
+#define VIRT_HOLD_MANY         25
 #define VIRT_HOLD_MANY_IDLE_NS (3 * KB_NS_PER_S)
 #define VIRT_HOLD_MANY_NS      (30 * KB_NS_PER_S)
 
