@@ -3,7 +3,7 @@
  *
  *     waiting -> (correlate) -> current: asked for -> written, refused: gone
  *                                  ^        |
- *                                  +- sleeping (the server could not be reached)
+ *                                  +- sleeping (the server could not be reached, or stumbled)
  *
  * `recorder->lock` covers all of it and is held when requests are begun (which never calls back from inside). A
  * recorder that is freed while a request runs lives on, closed, until that request has ended.
@@ -19,8 +19,10 @@
 #include <stdlib.h>
 
 #define MAX_WAITING  1000
-#define MAX_TRIES    12
-#define RETRY_NS     (10 * KB_NS_PER_S)
+#define MAX_TRIES    16 /* more than a minute */
+#define MAX_REFUSALS 5  /* of one event: the others wait behind it */
+#define FIRST_NS     (100 * KB_NS_PER_MS)
+#define RETRY_NS     (10 * KB_NS_PER_S) /* the longest pause */
 #define FREE_WAIT_NS (2 * KB_NS_PER_S)
 
 struct pending {
@@ -28,7 +30,7 @@ struct pending {
     struct pending *next;
     struct core_event event;
     bool create; /* even though it has a count: there was nothing to patch */
-    int tries;
+    int tries, refusals;
 };
 
 struct kube_recorder {
@@ -136,16 +138,29 @@ static void try_again_later(struct kube_recorder *recorder)
         forget_current(recorder);
         return;
     }
-    /* The first pause is random, so that not all clients come back together when the server does. */
-    int64_t delay = recorder->current->tries == 1 ? (int64_t)kb_random_below(recorder->random, RETRY_NS) : RETRY_NS;
+    int64_t delay = FIRST_NS << (recorder->current->tries - 1);
+    if (delay > RETRY_NS)
+        delay = RETRY_NS;
+    /* Partly random, so that not all clients come back together when the server does. */
+    delay = delay / 2 + (int64_t)kb_random_below(recorder->random, (uint64_t)delay / 2 + 1);
     struct kube_transport *transport = kube_client_transport(recorder->client);
     recorder->sleep = transport->post(transport, delay, on_woken, recorder);
+}
+
+/* The server could not be reached, or stumbled: then again, but not for ever. */
+static bool may_try_again(struct pending *pending, const struct kube_error *error)
+{
+    if (error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT)
+        return true;
+    bool stumbled = error->http_status >= 500 || error->http_status == 429 || kube_error_is_conflict(error);
+    return stumbled && ++pending->refusals < MAX_REFUSALS;
 }
 
 static void settle(struct kube_recorder *recorder, const struct kube_error *error)
 {
     bool patched = recorder->current->event.count > 1 && !recorder->current->create;
-    if (!error) {
+    /* One that is there already is ours: its name has the time in it. The answer was lost. */
+    if (!error || (!patched && recorder->current->tries > 0 && kube_error_is_already_exists(error))) {
         recorder->state.written++;
         forget_current(recorder);
         return;
@@ -156,7 +171,7 @@ static void settle(struct kube_recorder *recorder, const struct kube_error *erro
         return;
     }
     snprintf(recorder->state.last_error, sizeof recorder->state.last_error, "%.255s", error->message);
-    if (error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT) {
+    if (may_try_again(recorder->current, error)) {
         try_again_later(recorder);
         return;
     }

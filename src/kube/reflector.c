@@ -19,8 +19,7 @@
 #define WATCH_GRACE_S     30
 #define BACKOFF_FIRST_NS  (800 * KB_NS_PER_MS)
 #define BACKOFF_MAX_NS    (30 * KB_NS_PER_S)
-#define SHORT_WATCH_NS    KB_NS_PER_S
-#define LONG_WATCH_NS     (5 * KB_NS_PER_S) /* one that lasted so long and broke is taken up again at once */
+#define SHORT_WATCH_NS    KB_NS_PER_S /* one that lasted so long and broke is taken up again at once */
 #define MAX_REFUSAL_BYTES (64u << 10)
 
 /* ---- what is asked ---- */
@@ -168,7 +167,7 @@ static bool is_expired(const struct kube_error *error)
 /* A watch that broke after a while, or was cut by its own limit, is no failure. */
 static bool may_go_on_at_once(const struct kube_informer *informer, const struct kube_error *error, int64_t lasted)
 {
-    return informer->phase == KUBE_REFLECT_WATCH && lasted >= LONG_WATCH_NS && informer->version.length &&
+    return informer->phase == KUBE_REFLECT_WATCH && lasted >= SHORT_WATCH_NS && informer->version.length &&
            (error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT);
 }
 

@@ -62,6 +62,8 @@ void *kube_edit(struct kube_request *req, const struct api_type *type, const voi
 
 /* ---- writing: *ret (may be NULL) is the answer, pinned; errors are in the API server's own words ---- */
 
+/* With a generateName, the name is chosen here. When the answer is lost, or the server stumbled, it is looked whether
+ * the object was made (by its generated name, or its controller), and if not it is asked for once more. */
 int kube_create(struct kube_request *req, const struct api_type *type, const void *object, const void **ret,
                 struct kube_error *reterr);
 /* Everything but status (for kinds with a status subresource), or everything (kinds without). 0: written or equal. */
@@ -78,7 +80,7 @@ int kube_replace(struct kube_request *req, const struct api_type *type, const vo
 /* A JSON patch or merge patch as given (text), for rules that name their own preconditions. */
 int kube_patch(struct kube_request *req, const struct api_type *type, const void *object, const char *subresource,
                enum kube_content content, const char *patch, const void **ret, struct kube_error *reterr);
-/* With UID precondition. "Not found" is success. */
+/* With UID precondition, and so once more when the answer is lost or the server stumbled. "Not found" is success. */
 int kube_delete(struct kube_request *req, const struct api_type *type, const void *object, struct kube_error *reterr);
 int kube_delete_with(struct kube_request *req, const struct api_type *type, const void *object,
                      const struct kube_delete_options *options, struct kube_error *reterr);

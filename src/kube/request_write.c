@@ -6,11 +6,17 @@
  * The answer is put into every store of its kind that would have it, so that the next look-up sees it: where an object
  * of its key is already, and where a new one matches the informer's selector. What a store keeps only in part is
  * decoded once more for it.
+ *
+ * Creations and deletions are sent a second time when the first had no answer, a conflict or a server's error: a
+ * creation only after a look whether the first was done. So what failed once is nothing that anyone is told of.
  */
 #include "base/strings.h"
 #include "kube/runtime_internal.h"
 #include "kube/selector.h"
 #include <stdlib.h>
+
+#define GENERATED_PREFIX_MAX 58 /* the API server's: room for the suffix in a label of 63 characters */
+#define GENERATED_SUFFIX     5
 
 /* ---- the answer ---- */
 
@@ -111,18 +117,85 @@ static const char *whole_text(struct kube_request *req, const struct api_type *t
     return api_encode_text(req->arena, type, any, 0);
 }
 
+static bool outcome_is_unknown(const struct kube_error *error)
+{
+    return error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT || error->http_status >= 500;
+}
+
+/* What may be sent once more at once: the answer was lost, the server stumbled, or another write came in between. */
+static bool is_worth_another_try(const struct kube_error *error)
+{
+    return outcome_is_unknown(error) || kube_error_is_conflict(error);
+}
+
+/* The name that the API server would choose. Chosen here, so that a creation whose answer is lost can be looked for. */
+static const char *generated_name(struct kube_request *req, const char *prefix)
+{
+    char suffix[GENERATED_SUFFIX + 1];
+    kb_random_suffix(kube_request_random(req), suffix, GENERATED_SUFFIX);
+    return kb_arena_printf(req->arena, "%.*s%s", GENERATED_PREFIX_MAX, prefix, suffix);
+}
+
+static const char *controller_uid(const struct api_any *any)
+{
+    const struct meta_owner_reference *owner = api_controller_of(&any->metadata);
+    return owner ? owner->uid : "";
+}
+
+/* Whether `live` is what a creation of `any` made: a name that was chosen at random tells, or the same controller. */
+static bool was_made_by(const struct api_any *live, const struct api_any *any)
+{
+    if (live->metadata.deletion_timestamp)
+        return false;
+    return !kb_empty(any->metadata.generate_name) ||
+           (*controller_uid(any) && kb_streq(controller_uid(live), controller_uid(any)));
+}
+
+/* 1: it is there after all, and in *ret; 0: it is not, or is of a kind that is never stored; negative: not known. */
+static int find_created(struct kube_request *req, const struct write *write, const struct api_any *any,
+                        const void **ret)
+{
+    struct kb_strbuf answer = {.arena = req->arena};
+    struct kube_error error = {0};
+    const struct kube_target target = {
+        .resource = write->type->resource, .namespace_ = write->namespace_, .name = any->metadata.name};
+    const void *live;
+    if (kb_empty(any->metadata.name))
+        return 0;
+    if (kube_call(kube_request_client(req), KUBE_GET, &target, KUBE_JSON, NULL, 0, &answer, &error) < 0)
+        return kube_error_is_not_found(&error) ? 0 : -1;
+    if (take_answer(req, write->type, &answer, &live, &error) < 0 || !was_made_by(live, any))
+        return -1;
+    if (ret)
+        *ret = live;
+    return 1;
+}
+
 int kube_create(struct kube_request *req, const struct api_type *type, const void *object, const void **ret,
                 struct kube_error *reterr)
 {
-    const struct api_any *any = object;
+    struct kube_error error = {0};
+    struct api_any *any = kb_arena_copy(req->arena, object, type->size);
+    if (kb_empty(any->metadata.name) && !kb_empty(any->metadata.generate_name))
+        any->metadata.name = generated_name(req, any->metadata.generate_name);
     struct write write = {
         .type = type,
         .verb = KUBE_CREATE,
         .content = KUBE_JSON,
         .namespace_ = any->metadata.namespace,
-        .body = whole_text(req, type, object),
+        .body = whole_text(req, type, any),
     };
-    return send_write(req, &write, ret, reterr);
+    int r = send_write(req, &write, ret, &error), found = 0;
+    if (r < 0 && is_worth_another_try(&error)) {
+        found = outcome_is_unknown(&error) ? find_created(req, &write, any, ret) : 0;
+        if (found == 0)
+            r = send_write(req, &write, ret, &error);
+    }
+    if (r == 0 || found > 0)
+        return 0;
+    if (reterr)
+        *reterr = error;
+    return r;
 }
 
 /* Merge patch as text; NULL when nothing differs. */
@@ -307,6 +380,15 @@ int kube_patch(struct kube_request *req, const struct api_type *type, const void
 
 /* ---- delete, evict, paths ---- */
 
+static int send_delete(struct kube_request *req, const struct api_type *type, const struct api_any *any,
+                       const struct kube_delete_options *options, struct kube_error *ret_error)
+{
+    *ret_error = (struct kube_error){0};
+    int r = kube_client_delete(kube_request_client(req), type, any->metadata.namespace, any->metadata.name, options,
+                               ret_error);
+    return r < 0 && kube_error_is_not_found(ret_error) ? 0 : r;
+}
+
 int kube_delete(struct kube_request *req, const struct api_type *type, const void *object, struct kube_error *reterr)
 {
     const struct kube_delete_options options = {.grace_period_seconds = -1};
@@ -321,13 +403,12 @@ int kube_delete_with(struct kube_request *req, const struct api_type *type, cons
     struct kube_error error = {0};
     if (!with_uid.uid && !kb_empty(any->metadata.uid))
         with_uid.uid = any->metadata.uid;
-    if (kube_client_delete(kube_request_client(req), type, any->metadata.namespace, any->metadata.name, &with_uid,
-                           &error) == 0 ||
-        kube_error_is_not_found(&error))
-        return 0;
-    if (reterr)
+    int r = send_delete(req, type, any, &with_uid, &error);
+    if (r < 0 && with_uid.uid && is_worth_another_try(&error))
+        r = send_delete(req, type, any, &with_uid, &error);
+    if (r < 0 && reterr)
         *reterr = error;
-    return -1;
+    return r;
 }
 
 int kube_evict(struct kube_request *req, const void *pod, struct kube_error *reterr)

@@ -71,7 +71,7 @@ struct kube_exchange {
     int64_t deadline, active_at;
     unsigned generation; /* of the credentials it went out with */
     atomic_bool cancelled;
-    bool hopeful, head_told, held, tried_again, aborted;
+    bool hopeful, head_told, held, tried_again, aborted, sent;
     int status;
     int64_t retry_after_ms;
     char content_type[CONTENT_TYPE_SIZE];
@@ -415,6 +415,19 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *userdata)
 
 /* ---- launching ---- */
 
+/*
+ * libcurl sends a request again by itself when a connection that was used before closes without an answer. The server
+ * may have done what it was asked, so a write is not sent twice: its sender must know that the outcome is unknown.
+ */
+static int on_send(void *userdata, char *peer, char *own, int peer_port, int own_port)
+{
+    (void)peer, (void)own, (void)peer_port, (void)own_port;
+    struct kube_exchange *x = userdata;
+    bool again = x->sent && !kb_streq(x->request.method, "GET");
+    x->sent = true;
+    return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
 static void attach_handle(struct kube_exchange *x, const struct kube_auth *auth)
 {
     const struct kube_endpoint *endpoint = &x->transport->endpoint;
@@ -425,7 +438,10 @@ static void attach_handle(struct kube_exchange *x, const struct kube_auth *auth)
     kube_handle_set_request(h, endpoint, &x->request);
     set_hopeful(x, !x->lane->serial && endpoint->tls);
     curl_easy_setopt(h->easy, CURLOPT_PIPEWAIT, x->hopeful ? 1L : 0L);
+    x->sent = false;
     curl_easy_setopt(h->easy, CURLOPT_PRIVATE, x);
+    curl_easy_setopt(h->easy, CURLOPT_PREREQFUNCTION, on_send);
+    curl_easy_setopt(h->easy, CURLOPT_PREREQDATA, x);
     curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, x);
     curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -521,6 +537,8 @@ static void complete(struct kube_exchange *x, CURLcode code)
         end(x, NULL);
     } else if (code == CURLE_OUT_OF_MEMORY || code == CURLE_FAILED_INIT) {
         end_with(x, KUBE_ERROR_INTERNAL, text);
+    } else if (code == CURLE_ABORTED_BY_CALLBACK) {
+        end_with(x, KUBE_ERROR_CONNECTION, "the connection was closed before an answer came");
     } else if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
         end_with(x, KUBE_ERROR_INVALID, text);
     } else {

@@ -49,16 +49,15 @@ static int create_vmi(struct vm_pass *pass, const struct kv_vmi *vmi, struct kub
     struct kube_expectations *expectations = pass->controller->vmis;
     const void *created;
     kube_expect_creations(expectations, pass->key, 1);
-    if (kube_create(pass->req, &kv_vmi_type, vmi, &created, reterr) < 0) {
-        kube_creation_observed(expectations, pass->key);
-        if (kube_error_is_already_exists(reterr) && is_there_already(pass, vmi))
-            return 0;
+    const int r = kube_create(pass->req, &kv_vmi_type, vmi, &created, reterr);
+    kube_creation_observed(expectations, pass->key); /* the cache has the answer; its event may be under way still */
+    if (r == 0) {
+        pass->vmi = created;
+    } else if (!kube_error_is_already_exists(reterr) || !is_there_already(pass, vmi)) {
         vm_event(pass, KUBE_EVENT_WARNING, VM_REASON_CREATE_FAILED, "Error creating virtual machine instance: %s",
                  reterr->message);
         return -1;
     }
-    pass->vmi = created;
-    kube_creation_observed(expectations, pass->key); /* the cache has the answer; its event may be under way still */
     virt_holds_begin(pass->controller->starting, pass->key, pass->vmi->metadata.uid);
     vm_event(pass, KUBE_EVENT_NORMAL, VM_REASON_CREATED,
              "Started the virtual machine by creating the new virtual machine instance %s", vmi->metadata.name);

@@ -182,6 +182,20 @@ static void a_long_watch_that_breaks_is_taken_up_at_once(void **state)
     assert_int_equal(f->errors, 0);
 }
 
+static void a_watch_that_breaks_after_a_second_is_taken_up_at_once_each_time(void **state)
+{
+    struct fixture *f = *state;
+    struct script_stream *s = start_listed(f);
+    for (int i = 0; i < 5; i++) {
+        script_advance(f->script, KB_NS_PER_S);
+        struct script_stream *next = script_stream(f->script, "GET", WATCH("5"));
+        script_stream_cut(s);
+        script_run(f->script);
+        assert_true(script_stream_is_open(next));
+        s = next;
+    }
+}
+
 static void a_watch_that_hangs_is_given_up(void **state)
 {
     struct fixture *f = *state;
@@ -568,6 +582,7 @@ int main(void)
         TEST(a_watch_that_ends_goes_on_from_its_last_version_without_a_list),
         TEST(a_broken_watch_is_taken_up_after_a_pause),
         TEST(a_long_watch_that_breaks_is_taken_up_at_once),
+        TEST(a_watch_that_breaks_after_a_second_is_taken_up_at_once_each_time),
         TEST(a_watch_that_hangs_is_given_up),
         TEST(pauses_grow_to_half_a_minute),
         TEST(an_expired_version_needs_a_new_list_that_keeps_what_is_there),

@@ -233,13 +233,12 @@ static void a_conflict_is_an_error_and_changes_no_cache(void **state)
 static void a_creation_is_seen_where_the_selector_fits(void **state)
 {
     struct fixture *f = *state;
-    struct core_pod pod = {.metadata = {.generate_name = "a-", .namespace = "ns"}};
+    struct core_pod pod = {.metadata = {.name = "a-1", .namespace = "ns"}};
     const struct core_pod *answer;
-    script_answer_body(
-        f->script, "POST", "/api/v1/namespaces/ns/pods",
-        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"generateName\":\"a-\",\"namespace\":\"ns\"},"
-        "\"spec\":{\"containers\":null},\"status\":{}}",
-        201, POD("a-1", "5", ""));
+    script_answer_body(f->script, "POST", "/api/v1/namespaces/ns/pods",
+                       "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a-1\",\"namespace\":\"ns\"},"
+                       "\"spec\":{\"containers\":null},\"status\":{}}",
+                       201, POD("a-1", "5", ""));
     assert_int_equal(kube_create(f->req, &core_pod_type, &pod, (const void **)&answer, &f->error), 0);
     assert_string_equal(answer->metadata.name, "a-1");
     assert_string_equal(cached_version(f, PODS, "a-1"), "5");
@@ -249,6 +248,97 @@ static void a_creation_is_seen_where_the_selector_fits(void **state)
     script_answer(f->script, "POST", "*", 201, POD("a-2", "6", ",\"labels\":{\"app\":\"x\"}"));
     assert_int_equal(kube_create(f->req, &core_pod_type, &pod, NULL, &f->error), 0);
     assert_string_equal(cached_version(f, LABELLED, "a-2"), "6");
+}
+
+/* ---- a creation that fails once ---- */
+
+static const bool yes = true;
+static struct meta_owner_reference owner = {.kind = "Node", .name = "n", .uid = "u1", .controller = &yes};
+#define OWNED_BY(uid)                                                                                                  \
+    ",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n\",\"uid\":\"" uid                     \
+    "\",\"controller\":true}]"
+
+static const struct core_pod owned = {.metadata = {.name = "a", .namespace = "ns", .owner_references = {1, &owner}}};
+
+static void a_creation_with_a_generated_name_sends_the_whole_name(void **state)
+{
+    struct fixture *f = *state;
+    const char *prefix = "a-base-of-which-only-fifty-eight-characters-are-left-for-the-name-";
+    struct core_pod pod = {.metadata = {.generate_name = prefix, .namespace = "ns"}};
+    script_answer(f->script, "POST", "*", 201, POD("x", "5", ""));
+    assert_int_equal(kube_create(f->req, &core_pod_type, &pod, NULL, &f->error), 0);
+    const char *body = script_request(f->script, 0)->body;
+    const char *name = strstr(body, "\"name\":\"");
+    assert_non_null(name);
+    assert_int_equal(strspn(name + 8, "abcdefghijklmnopqrstuvwxyz0123456789-"), 63);
+    assert_memory_equal(name + 8, prefix, 58);
+    assert_non_null(strstr(body, "\"generateName\":\"a-base"));
+}
+
+static void a_creation_whose_answer_is_lost_is_found_and_seen(void **state)
+{
+    struct fixture *f = *state;
+    const struct core_pod *answer;
+    script_cut(f->script, "POST", "/api/v1/namespaces/ns/pods");
+    script_answer(f->script, "GET", "/api/v1/namespaces/ns/pods/a", 200, POD("a", "5", OWNED_BY("u1")));
+    assert_int_equal(kube_create(f->req, &core_pod_type, &owned, (const void **)&answer, &f->error), 0);
+    assert_string_equal(answer->metadata.name, "a");
+    assert_string_equal(cached_version(f, PODS, "a"), "5");
+}
+
+static void a_creation_that_did_not_reach_the_server_is_sent_again(void **state)
+{
+    struct fixture *f = *state;
+    script_cut(f->script, "POST", "*");
+    script_refuse(f->script, "GET", "*", 404, "NotFound", "not found");
+    script_answer(f->script, "POST", "*", 201, POD("a", "5", OWNED_BY("u1")));
+    assert_int_equal(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error), 0);
+    assert_string_equal(cached_version(f, PODS, "a"), "5");
+}
+
+static void a_creation_whose_name_someone_else_has_is_a_failure(void **state)
+{
+    static const char *const found[] = {
+        POD("a", "5", ""), POD("a", "5", OWNED_BY("u2")),
+        POD("a", "5", OWNED_BY("u1") ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"")};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(found); i++) {
+        script_cut(f->script, "POST", "*");
+        script_answer(f->script, "GET", "*", 200, found[i]);
+        assert_true(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error) < 0);
+        assert_int_equal(f->error.kind, KUBE_ERROR_CONNECTION);
+    }
+}
+
+static void a_creation_that_fails_twice_fails(void **state)
+{
+    struct fixture *f = *state;
+    script_refuse(f->script, "POST", "*", 409, "Conflict", "the quota has been modified");
+    script_refuse(f->script, "POST", "*", 500, "InternalError", "a fault");
+    assert_true(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error) < 0);
+    assert_string_equal(f->error.message, "a fault");
+}
+
+static void a_creation_that_is_refused_is_not_sent_again(void **state)
+{
+    struct fixture *f = *state;
+    script_refuse(f->script, "POST", "*", 409, "AlreadyExists", "it is there");
+    assert_true(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error) < 0);
+    script_refuse(f->script, "POST", "*", 403, "Forbidden", "no");
+    assert_true(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error) < 0);
+}
+
+static void a_deletion_whose_answer_is_lost_is_sent_again(void **state)
+{
+    struct fixture *f = *state;
+    cache(f, PODS, POD("a", "1", ""));
+    script_cut(f->script, "DELETE", "/api/v1/namespaces/ns/pods/a");
+    script_refuse(f->script, "DELETE", "/api/v1/namespaces/ns/pods/a", 404, "NotFound", "not found");
+    assert_int_equal(kube_delete(f->req, &core_pod_type, cached(f, PODS, "a"), &f->error), 0);
+    script_refuse(f->script, "DELETE", "*", 409, "Conflict", "another");
+    script_refuse(f->script, "DELETE", "*", 500, "InternalError", "a fault");
+    assert_true(kube_delete(f->req, &core_pod_type, cached(f, PODS, "a"), &f->error) < 0);
+    assert_string_equal(f->error.message, "a fault");
 }
 
 static void an_informer_of_another_namespace_does_not_see_a_creation(void **state)
@@ -398,6 +488,13 @@ int main(void)
         TEST(an_update_with_a_null_in_a_list_is_a_json_patch),
         TEST(a_conflict_is_an_error_and_changes_no_cache),
         TEST(a_creation_is_seen_where_the_selector_fits),
+        TEST(a_creation_with_a_generated_name_sends_the_whole_name),
+        TEST(a_creation_whose_answer_is_lost_is_found_and_seen),
+        TEST(a_creation_that_did_not_reach_the_server_is_sent_again),
+        TEST(a_creation_whose_name_someone_else_has_is_a_failure),
+        TEST(a_creation_that_fails_twice_fails),
+        TEST(a_creation_that_is_refused_is_not_sent_again),
+        TEST(a_deletion_whose_answer_is_lost_is_sent_again),
         TEST(an_informer_of_another_namespace_does_not_see_a_creation),
         TEST(a_deletion_names_the_uid_and_forgives_absence),
         TEST(an_eviction_is_posted_to_the_pod),

@@ -307,6 +307,29 @@ static void an_answer_that_is_cut_off_is_a_lost_connection(void **state)
     outcome_done(&o);
 }
 
+/* libcurl would send it again on a new connection, though the server may have done it. */
+static void a_write_that_is_cut_off_on_a_used_connection_is_sent_once(void **state)
+{
+    struct world *w = *state;
+    struct kube_http_request request = {.method = "POST",
+                                        .path = "/hello",
+                                        .content_type = "application/json",
+                                        .body = "{}",
+                                        .body_length = 2,
+                                        .timeout_ns = 20 * S};
+    struct outcome o;
+    start(w, &request, &o);
+    wait_for(&o, NULL);
+    assert_success(&o);
+    outcome_done(&o);
+    request.path = "/cut";
+    start(w, &request, &o);
+    wait_for(&o, NULL);
+    assert_int_equal(o.error.kind, KUBE_ERROR_CONNECTION);
+    assert_int_equal(w->server->requests, 2);
+    outcome_done(&o);
+}
+
 static void a_silent_server_ends_the_exchange_at_its_timeout(void **state)
 {
     struct world *w = *state;
@@ -758,6 +781,7 @@ int main(void)
         OPEN(a_stream_that_breaks_is_a_lost_connection),
         OPEN(watches_over_http1_do_not_block_each_other_or_requests),
         OPEN(an_answer_that_is_cut_off_is_a_lost_connection),
+        OPEN(a_write_that_is_cut_off_on_a_used_connection_is_sent_once),
         OPEN(a_silent_server_ends_the_exchange_at_its_timeout),
         OPEN(a_stream_on_which_nothing_comes_ends_at_its_idle_timeout),
         CLOSED(a_server_that_does_not_listen_is_a_connection_error),
