@@ -178,11 +178,13 @@ static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error
     return r;
 }
 
-/* An instance is not handed over before its Pod is as it should be: then only the reason is told. */
+/* An instance is not handed over before its Pod is as it should be: then only the reason is told. Interfaces stay as
+ * they were, too: it is their difference to the spec that asks for the Pod's list of networks. */
 static struct kv_vmi *with_pod_error(struct vmi_pass *p, struct kv_vmi *after, const struct kube_error *error)
 {
     if (!p->sync.reason)
         vmi_fail(p, VMI_FAILED_POD_PATCH, "%s", error->message);
+    after->status.interfaces = p->vmi->status.interfaces;
     if (vmi_is_shared(p->vmi) || !vmi_is_shared(after))
         return after;
     return KUBE_EDIT(p->request, kv_vmi, p->vmi);
