@@ -107,6 +107,43 @@ static void an_instance_goes_whichever_request_fails(void **state)
         }
 }
 
+/* The plug-in is fast: the Pod says that it has the network at once. */
+static void plug_interface(struct cluster *c)
+{
+    cluster_patch(c, "pods", vmi_pod(c)->metadata.name,
+                  "{\"metadata\":{\"annotations\":{\"k8s.v1.cni.cncf.io/network-status\":"
+                  "\"[{\\\"name\\\":\\\"k8s-pod-network\\\",\\\"interface\\\":\\\"eth0\\\",\\\"default\\\":true},"
+                  "{\\\"name\\\":\\\"ns/blue\\\",\\\"interface\\\":\\\"pod16477688c0e\\\"}]\"}}}");
+    cluster_patch(c, VMIS, "vmi1",
+                  "{\"spec\":{\"domain\":{\"devices\":{\"interfaces\":[{\"name\":\"default\",\"bridge\":{}},"
+                  "{\"name\":\"blue\",\"bridge\":{}}]}},\"networks\":[{\"name\":\"default\",\"pod\":{}},"
+                  "{\"name\":\"blue\",\"multus\":{\"networkName\":\"blue\"}}]}}");
+    cluster_advance(c, LONG);
+}
+
+/* What asks for the Pod's list is an interface that the VMI's status does not have yet. */
+static void a_pod_gets_the_network_of_a_new_interface_whichever_request_fails(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < KB_ARRAY_LEN(faults); f++)
+        for (int k = 1; k <= 3; k++) {
+            const char *networks;
+            void *fixture;
+            struct cluster *c;
+
+            vmi_set_up(&fixture);
+            c = fixture;
+            bring_up(c);
+            script_fail_request(cluster_script(c), k, faults[f]);
+            print_message("fault %d in request %d\n", (int)faults[f], k);
+            plug_interface(c);
+            networks = api_map_get(&vmi_pod(c)->metadata.annotations, "k8s.v1.cni.cncf.io/networks");
+            assert_non_null(networks);
+            assert_non_null(strstr(networks, "blue"));
+            vmi_tear_down(&fixture);
+        }
+}
+
 /* ---- caches that are behind ---- */
 
 /* An instance younger than the controller, whose Pod is made though the answer and the event don't arrive. */
@@ -246,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instance_comes_up_whichever_request_fails),
         cmocka_unit_test(an_instance_goes_whichever_request_fails),
+        cmocka_unit_test(a_pod_gets_the_network_of_a_new_interface_whichever_request_fails),
         VMI_TEST(a_pod_whose_creation_got_no_answer_is_not_made_twice),
         VMI_TEST(nor_when_its_instance_was_lost_for_a_moment),
         VMI_TEST(a_pod_of_another_leader_is_found),
