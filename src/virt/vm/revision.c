@@ -86,10 +86,15 @@ int vm_write_revision(struct vm_pass *pass, const char **ret_name, struct kube_e
     return 0;
 }
 
+/* A pass asks for the same one several times: it is decoded once. */
 static int revision_spec(struct vm_pass *pass, const struct apps_controller_revision *revision,
                          const struct kv_vm_spec **ret, struct kube_error *reterr)
 {
     yyjson_doc *doc;
+    if (pass->decoded.revision == revision) {
+        *ret = pass->decoded.spec;
+        return 0;
+    }
     if (api_parse(revision->data, strlen(revision->data), &doc, reterr) < 0)
         return kube_error_wrap(reterr, "ControllerRevision %s", revision->metadata.name);
     struct kv_vm_spec *spec = NULL;
@@ -99,6 +104,8 @@ static int revision_spec(struct vm_pass *pass, const struct apps_controller_revi
     yyjson_doc_free(doc);
     if (status < 0)
         return kube_error_wrap(reterr, "ControllerRevision %s", revision->metadata.name);
+    pass->decoded.revision = revision;
+    pass->decoded.spec = spec;
     *ret = spec;
     return 0;
 }

@@ -50,6 +50,10 @@ struct vm_pass {
     enum vm_restart restart;
     const char *restart_message;           /* NULL: the condition's own */
     const struct kv_vm *with_instancetype; /* the VM with its instance type applied, once asked for */
+    struct {
+        const struct apps_controller_revision *revision; /* pinned by the request */
+        const struct kv_vm_spec *spec;
+    } decoded; /* revision.c: the start revision that was asked for last */
     /* Of the instance type, in the pass that stores its revision; NULL otherwise. */
     const struct api_string_map *annotations_of_new_instancetype;
     bool settled; /* every step was taken: VMI and VM agree, unless a restart is required */
