@@ -11,6 +11,7 @@
 struct entry {
     int64_t since; /* mono */
     bool among_many;
+    bool over; /* a deletion that was told of, or may be: it takes its time, and nobody waits for it */
     char uid[];
 };
 
@@ -18,6 +19,7 @@ struct virt_holds {
     pthread_mutex_t lock;
     struct kb_clock *clock;
     struct kb_map *entries;
+    size_t n_over;
     int64_t ended_at; /* mono: when the last one did */
 };
 
@@ -50,6 +52,13 @@ static struct entry *find(const struct virt_holds *holds, const char *key, const
     return entry && kb_streq(entry->uid, uid) ? entry : NULL;
 }
 
+static void drop(struct virt_holds *holds, struct entry *entry)
+{
+    if (entry)
+        holds->n_over -= entry->over;
+    free(entry);
+}
+
 void virt_holds_begin(struct virt_holds *holds, const char *key, const char *uid)
 {
     const size_t size = strlen(uid) + 1;
@@ -60,7 +69,7 @@ void virt_holds_begin(struct virt_holds *holds, const char *key, const char *uid
         entry = kb_malloc(sizeof *entry + size);
         entry->since = holds->clock->mono(holds->clock);
         memcpy(entry->uid, uid, size);
-        free(kb_map_put(holds->entries, key, entry));
+        drop(holds, kb_map_put(holds->entries, key, entry));
     }
     pthread_mutex_unlock(&holds->lock);
 }
@@ -73,8 +82,8 @@ void virt_holds_end(struct virt_holds *holds, const char *key)
     entry = kb_map_remove(holds->entries, key);
     if (entry)
         holds->ended_at = holds->clock->mono(holds->clock);
+    drop(holds, entry);
     pthread_mutex_unlock(&holds->lock);
-    free(entry);
 }
 
 bool virt_holds_age(struct virt_holds *holds, const char *key, const char *uid, int64_t *ret_ns)
@@ -96,12 +105,17 @@ int64_t virt_holds_left(struct virt_holds *holds, const char *key, const char *u
     return virt_holds_age(holds, key, uid, &age) && age < limit_ns ? limit_ns - age : 0;
 }
 
+static bool has_many(const struct virt_holds *holds)
+{
+    return kb_map_count(holds->entries) - holds->n_over > VIRT_HOLD_MANY;
+}
+
 bool virt_holds_many(struct virt_holds *holds)
 {
     bool many;
 
     pthread_mutex_lock(&holds->lock);
-    many = kb_map_count(holds->entries) > VIRT_HOLD_MANY;
+    many = has_many(holds);
     pthread_mutex_unlock(&holds->lock);
     return many;
 }
@@ -122,18 +136,30 @@ static int64_t end_of_queueing(const struct virt_holds *holds, const struct entr
     return min(entry->since + VIRT_HOLD_MANY_NS, max(entry->since, holds->ended_at) + VIRT_HOLD_MANY_IDLE_NS);
 }
 
+/* With the lock held. How long still. */
+static int64_t judge(struct virt_holds *holds, struct entry *entry)
+{
+    const int64_t now = holds->clock->mono(holds->clock);
+    int64_t until;
+
+    if (entry->over)
+        return 0;
+    entry->among_many |= has_many(holds);
+    until = entry->among_many ? end_of_queueing(holds, entry) : entry->since + VIRT_HOLD_NS;
+    entry->over = until <= now;
+    holds->n_over += entry->over;
+    return entry->over ? 0 : until - now;
+}
+
 int64_t virt_holds_deletion(struct virt_holds *holds, const char *key, const char *uid)
 {
-    int64_t until = 0, now = holds->clock->mono(holds->clock);
     struct entry *entry;
+    int64_t left;
 
     virt_holds_begin(holds, key, uid);
     pthread_mutex_lock(&holds->lock);
     entry = find(holds, key, uid);
-    if (entry) {
-        entry->among_many |= kb_map_count(holds->entries) > VIRT_HOLD_MANY;
-        until = entry->among_many ? end_of_queueing(holds, entry) : entry->since + VIRT_HOLD_NS;
-    }
+    left = entry ? judge(holds, entry) : 0;
     pthread_mutex_unlock(&holds->lock);
-    return until > now ? until - now : 0;
+    return left;
 }

@@ -33,8 +33,10 @@ void virt_holds_end(struct virt_holds *holds, const char *key);
 bool virt_holds_age(struct virt_holds *holds, const char *key, const char *uid, int64_t *ret_ns);
 /* How long to wait still before writing; 0: no longer, or it has not begun. */
 int64_t virt_holds_left(struct virt_holds *holds, const char *key, const char *uid, int64_t limit_ns);
-/* The same of an object that is being deleted; the first question begins it. `holds` has deletions only. */
+/* The same of an object that is being deleted; the first question begins it. Once over, it stays so. `holds` has
+ * deletions only. */
 int64_t virt_holds_deletion(struct virt_holds *holds, const char *key, const char *uid);
+/* More than VIRT_HOLD_MANY deletions are held back. */
 bool virt_holds_many(struct virt_holds *holds);
 
 #endif

@@ -101,7 +101,9 @@ static void run_pod(struct cluster *c, int number)
 static void run_guest(struct cluster *c, int number)
 {
     cluster_patch(c, VMIS, name_of(c, number),
-                  "{\"status\":{\"phase\":\"Running\",\"interfaces\":[{\"name\":\"default\",\"infoSource\":\"domain\","
+                  "{\"status\":{\"phase\":\"Running\",\"phaseTransitionTimestamps\":[{\"phase\":\"Running\","
+                  "\"phaseTransitionTimestamp\":\"2026-01-02T03:04:05Z\"}],\"interfaces\":[{\"name\":\"default\","
+                  "\"infoSource\":\"domain\","
                   "\"queueCount\":1}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":"
                   "\"GuestNotRunning\",\"message\":\"Guest VM is not reported as running\"," TIMES "},{\"type\":"
                   "\"LiveMigratable\",\"status\":\"True\"," TIMES "}]}}");
@@ -117,10 +119,20 @@ static size_t events(struct cluster *c)
     return cluster_list(c, &core_event_type).n;
 }
 
+/* The webhook of virt-api. */
+static void add_finalizer(struct cluster *c, int number)
+{
+    cluster_patch(c, VMIS, name_of(c, number),
+                  "{\"metadata\":{\"finalizers\":[\"kubevirt.io/foregroundDeleteVirtualMachine\","
+                  "\"kubevirt.io/virtualMachineControllerFinalize\"]}}");
+    cluster_settle(c);
+}
+
 static void bring_up(struct cluster *c, int number)
 {
     create(c, number, "Always");
     cluster_settle(c);
+    add_finalizer(c, number);
     run_pod(c, number);
     cluster_settle(c);
     run_guest(c, number);
@@ -302,11 +314,33 @@ static void a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end(void **s
     cluster_patch(c, VMS, "vm1", "{\"spec\":{\"runStrategy\":\"Halted\"}}");
     cluster_settle(c);
     assert_string_equal(vm(c, 1)->status.printable_status, "Stopping");
+    cluster_writes(c);
     end_guest(c, 1);
     cluster_delete(c, "pods", launcher);
-    cluster_advance(c, 2 * KB_NS_PER_S);
+    cluster_settle(c);
     assert_null(vmi(c, 1));
     assert_string_equal(vm(c, 1)->status.printable_status, "Stopped");
+    assert_string_equal(cluster_writes(c), "PATCH virtualmachines/status, PATCH virtualmachineinstances, "
+                                           "PATCH virtualmachineinstances, PATCH virtualmachines/status");
+}
+
+/* Its Pod is there all the while. */
+static void a_vm_that_was_told_of_leaves_both_finalizers_to_one_write_too(void **state)
+{
+    struct cluster *c = *state;
+    const char *launcher;
+
+    bring_up(c, 1);
+    launcher = pod(c, 1);
+    cluster_delete(c, VMS, "vm1");
+    cluster_advance(c, 5 * KB_NS_PER_S);
+    cluster_writes(c);
+    end_guest(c, 1);
+    cluster_settle(c);
+    cluster_delete(c, "pods", launcher);
+    cluster_settle(c);
+    assert_string_equal(cluster_writes(c), "PATCH virtualmachineinstances, PATCH virtualmachines");
+    assert_null(vm(c, 1));
 }
 
 enum { MANY = 8 };
@@ -361,6 +395,7 @@ int main(void)
         WRITES_TEST(the_word_of_virt_handler_may_come_after_its_pod_has_gone),
         WRITES_TEST(a_vm_whose_virt_handler_is_silent_goes_all_the_same),
         WRITES_TEST(a_vm_that_takes_longer_to_go_says_so_within_a_second),
+        WRITES_TEST(a_vm_that_was_told_of_leaves_both_finalizers_to_one_write_too),
         WRITES_TEST(a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end),
         WRITES_TEST(many_that_go_at_once_wait_for_each_other),
         WRITES_TEST(many_that_all_take_longer_say_so),

@@ -4,6 +4,8 @@
  * new       The first status of a VM whose VMI was made just now would say that it starts. When it runs within a
  *           moment, its first status says that.
  * deleted   A VM that goes says so when its VMI takes longer to go.
+ * ended     The VMI of a VM that goes has ended: the VMI controller is about to take both finalizers away. This
+ *           controller takes its own when that does not happen.
  */
 #include "base/strings.h"
 #include "virt/conditions.h"
@@ -52,4 +54,13 @@ int64_t vm_hold_start(const struct vm_pass *pass)
 int64_t vm_hold_deletion(const struct vm_pass *pass)
 {
     return virt_holds_deletion(pass->controller->leaving, pass->key, pass->vm->metadata.uid);
+}
+
+int64_t vm_hold_release(const struct vm_pass *pass)
+{
+    const char *uid = pass->vmi->metadata.uid;
+    if (!virt_vm_is_done_with(pass->stored, pass->vmi))
+        return 0;
+    virt_holds_begin(pass->controller->ending, pass->key, uid);
+    return virt_holds_left(pass->controller->ending, pass->key, uid, VIRT_HOLD_NS);
 }

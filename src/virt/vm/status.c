@@ -166,6 +166,11 @@ static int release_vmi(struct vm_pass *pass, struct kube_error *reterr)
     if (!virt_vmi_is_final(vmi) &&
         !(virt_vmi_is_phase(vmi, VIRT_PHASE_WAITING_FOR_SYNC) && api_is_being_deleted(&vmi->metadata)))
         return 0;
+    int64_t hold = vm_hold_release(pass);
+    if (hold > 0) {
+        kube_request_later(pass->req, hold);
+        return 0;
+    }
     struct kv_vmi *after = KUBE_EDIT(pass->req, kv_vmi, vmi);
     api_strings_remove(&after->metadata.finalizers, VIRT_FINALIZER_VM);
     struct kube_json_patch patch = kube_json_patch_new(pass->req);

@@ -341,6 +341,7 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         kube_expectations_forget(controller->data_volumes, key);
         virt_holds_end(controller->starting, key);
         virt_holds_end(controller->leaving, key);
+        virt_holds_end(controller->ending, key);
         return KUBE_DONE;
     }
     struct vm_pass pass = {
@@ -484,6 +485,7 @@ static void end(void *data)
     struct vm_controller *controller = data;
     virt_holds_free(controller->starting);
     virt_holds_free(controller->leaving);
+    virt_holds_free(controller->ending);
     kube_expectations_free(controller->vmis);
     kube_expectations_free(controller->data_volumes);
     free(controller);
@@ -499,6 +501,7 @@ void virt_vm_controller_add(struct virt_context *context, int threads)
         .data_volumes = kube_expectations_new(clock),
         .starting = virt_holds_new(clock),
         .leaving = virt_holds_new(clock),
+        .ending = virt_holds_new(clock),
     };
     kube_runtime_at_end(context->runtime, end, controller);
     kube_runtime_add_controller(context->runtime, &definition, controller, threads);

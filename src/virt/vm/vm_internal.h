@@ -23,6 +23,7 @@ struct vm_controller {
     struct kube_expectations *vmis, *data_volumes; /* by key of the VM */
     struct virt_holds *starting;                   /* VMs whose VMI this process made; its UID */
     struct virt_holds *leaving;                    /* VMs that are being deleted */
+    struct virt_holds *ending;                     /* of these: the VMI has ended; its UID */
 };
 
 /* What the condition Failure tells. */
@@ -203,6 +204,8 @@ int vm_update_status(struct vm_pass *pass, struct kube_error *reterr);
 /* hold.c: how long to wait before the status that was derived is written, before a deletion is told of; 0: now. */
 int64_t vm_hold_start(const struct vm_pass *pass);
 int64_t vm_hold_deletion(const struct vm_pass *pass);
+/* Before the finalizer of a VMI that has ended is taken away. */
+int64_t vm_hold_release(const struct vm_pass *pass);
 
 /* What printableStatus is decided from, besides VM and VMI. */
 struct vm_facts {

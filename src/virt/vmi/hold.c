@@ -9,12 +9,15 @@
  *           told when it takes longer.
  * orphaned  The Pod of a deleted instance is gone, and virt-handler has not said how the guest ended. It is about to;
  *           only after a while this controller says it (Failed), so that both don't write at the same time.
+ * recorded  The Pod of a deleted instance is gone, and the VM controller is about to record that and to take its
+ *           finalizer away: this controller takes its own after that, for the same reason.
  */
 #include "virt/vmi/vmi_internal.h"
 
 #include "api/meta.h"
 #include "base/strings.h"
 #include "virt/conditions.h"
+#include "virt/names.h"
 
 void vmi_note_new_pod(const struct vmi_pass *p)
 {
@@ -47,19 +50,36 @@ static int64_t hold_new(const struct vmi_pass *p, const struct kv_vmi *after)
     return virt_holds_left(p->controller->fresh, kube_request_key(p->request), p->vmi->metadata.uid, VMI_FRESH_NS);
 }
 
+/* Since the cache saw the Pod go. */
+static int64_t hold_since_end(const struct vmi_pass *p, int64_t limit_ns)
+{
+    return virt_holds_left(p->controller->gone, kube_request_key(p->request), p->vmi->status.active_pods.items[0].key,
+                           limit_ns);
+}
+
 static int64_t hold_orphaned(const struct vmi_pass *p)
 {
     const bool busy = virt_holds_many(p->controller->leaving);
 
     if (p->pods.n > 0 || !vmi_is_shared(p->vmi) || !vmi_saw_pods_go(p))
         return 0;
-    return virt_holds_left(p->controller->gone, kube_request_key(p->request), p->vmi->status.active_pods.items[0].key,
-                           busy ? VIRT_HOLD_MANY_IDLE_NS : VIRT_HOLD_NS);
+    return hold_since_end(p, busy ? VIRT_HOLD_MANY_IDLE_NS : VIRT_HOLD_NS);
+}
+
+static bool awaits_record(const struct vmi_pass *p, const struct kv_vmi *after)
+{
+    return api_has_finalizer(&p->vmi->metadata, VIRT_FINALIZER_VMI) &&
+           !api_has_finalizer(&after->metadata, VIRT_FINALIZER_VMI) &&
+           api_has_finalizer(&after->metadata, VIRT_FINALIZER_VM) && vmi_saw_pods_go(p);
 }
 
 static int64_t hold_deleted(const struct vmi_pass *p, const struct kv_vmi *after)
 {
-    if (p->sync.reason || p->events.n > 0 || after->metadata.finalizers.n != p->vmi->metadata.finalizers.n)
+    if (p->sync.reason || p->events.n > 0)
+        return 0;
+    if (awaits_record(p, after))
+        return hold_since_end(p, VIRT_HOLD_NS);
+    if (after->metadata.finalizers.n != p->vmi->metadata.finalizers.n)
         return 0;
     if (!kb_streq(after->status.phase, p->vmi->status.phase))
         return hold_orphaned(p);

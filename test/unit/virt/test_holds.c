@@ -132,6 +132,23 @@ static void one_of_many_is_not_held_for_ever(void **state)
     assert_int_equal(deletion_ms(f, 0), 0);
 }
 
+static void deletions_that_take_their_time_are_not_among_many(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i <= VIRT_HOLD_MANY; i++)
+        deletion_ms(f, i);
+    wait_ms(f, 3000);
+    for (int i = 0; i <= VIRT_HOLD_MANY; i++)
+        assert_int_equal(deletion_ms(f, i), 0);
+    assert_int_equal(deletion_ms(f, 100), 750);
+    end(f, 100);
+    assert_int_equal(deletion_ms(f, 0), 0); /* told, and stays so */
+    for (int i = 0; i <= VIRT_HOLD_MANY; i++)
+        end(f, i);
+    assert_int_equal(deletion_ms(f, 101), 750);
+}
+
 #define HOLDS_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -143,6 +160,7 @@ int main(void)
         HOLDS_TEST(few_deletions_are_held_for_less_than_a_second),
         HOLDS_TEST(many_deletions_are_held_while_others_end),
         HOLDS_TEST(one_of_many_is_not_held_for_ever),
+        HOLDS_TEST(deletions_that_take_their_time_are_not_among_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
