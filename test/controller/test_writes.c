@@ -3,16 +3,14 @@
  * each of which the server takes and each of which changes something.
  */
 #include "base/strings.h"
-#include "support/cluster.h"
+#include "controller/world.h"
+#include "virt/vmis.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
-
-#define VMS  "virtualmachines.kubevirt.io"
-#define VMIS "virtualmachineinstances.kubevirt.io"
 
 #define CREATED "POST controllerrevisions, POST virtualmachineinstances, PATCH virtualmachines, POST pods"
 #define HANDED  "PATCH pods/status, PATCH virtualmachineinstances"
@@ -381,6 +379,75 @@ static void many_that_all_take_longer_say_so(void **state)
         assert_string_equal(vm(c, i)->status.printable_status, "Terminating");
 }
 
+/* ---- faults: what is held back is held back by memory alone ---- */
+
+static void add_both(struct virt_context *context, int threads)
+{
+    virt_vm_controller_add(context, threads);
+    virt_vmi_controller_add(context, threads);
+}
+
+static void come(struct world *w)
+{
+    struct cluster *c = world_cluster(w);
+
+    create(c, 1, "Always");
+    world_settle(w);
+    run_pod(c, 1);
+    world_settle(w);
+    run_guest(c, 1);
+    world_settle(w);
+}
+
+static const char *state_of_vm(struct world *w)
+{
+    const struct kv_vm *present = vm(world_cluster(w), 1);
+    const struct kv_vmi *instance = vmi(world_cluster(w), 1);
+
+    return present && instance ? kb_arena_printf(world_arena(w), "%s %d %s %zu", present->status.printable_status,
+                                                 present->status.ready, instance->status.phase,
+                                                 cluster_list(world_cluster(w), &core_pod_type).n)
+                               : "not there";
+}
+
+static void a_vm_comes_whichever_request_fails(void **state)
+{
+    const struct world_sweep sweep = {add_both, come, state_of_vm, "vm", "default/vm1"};
+
+    (void)state;
+    world_play_sweep(&sweep);
+}
+
+static void go(struct world *w)
+{
+    struct cluster *c = world_cluster(w);
+    const char *launcher;
+
+    come(w);
+    launcher = pod(c, 1);
+    cluster_delete(c, VMS, "vm1");
+    world_settle(w);
+    end_guest(c, 1);
+    cluster_delete(c, "pods", launcher);
+    world_settle(w);
+}
+
+static const char *what_is_left(struct world *w)
+{
+    struct cluster *c = world_cluster(w);
+
+    return kb_arena_printf(world_arena(w), "%d %d %zu", vm(c, 1) != NULL, vmi(c, 1) != NULL,
+                           cluster_list(c, &core_pod_type).n);
+}
+
+static void a_vm_goes_whichever_request_fails(void **state)
+{
+    const struct world_sweep sweep = {add_both, go, what_is_left, "vm", "default/vm1"};
+
+    (void)state;
+    world_play_sweep(&sweep);
+}
+
 #define WRITES_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -399,6 +466,8 @@ int main(void)
         WRITES_TEST(a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end),
         WRITES_TEST(many_that_go_at_once_wait_for_each_other),
         WRITES_TEST(many_that_all_take_longer_say_so),
+        cmocka_unit_test(a_vm_comes_whichever_request_fails),
+        cmocka_unit_test(a_vm_goes_whichever_request_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
