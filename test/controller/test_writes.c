@@ -4,6 +4,7 @@
  */
 #include "base/strings.h"
 #include "controller/world.h"
+#include "virt/holds.h"
 #include "virt/vmis.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -341,7 +342,7 @@ static void a_vm_that_was_told_of_leaves_both_finalizers_to_one_write_too(void *
     assert_null(vm(c, 1));
 }
 
-enum { MANY = 8 };
+enum { MANY = VIRT_HOLD_MANY + 2 };
 
 static void many_that_go_at_once_wait_for_each_other(void **state)
 {
@@ -357,7 +358,7 @@ static void many_that_go_at_once_wait_for_each_other(void **state)
     cluster_settle(c);
     cluster_writes(c);
     for (int i = 0; i < MANY; i++) {
-        cluster_advance(c, 2 * KB_NS_PER_S);
+        cluster_advance(c, KB_NS_PER_S);
         end_guest(c, i);
         cluster_delete(c, "pods", launchers[i]);
         cluster_settle(c);
