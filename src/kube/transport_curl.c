@@ -36,6 +36,8 @@
 #define REQUEST_CONNECTIONS 16L                /* of HTTP/1.1 */
 #define LINGER_NS           (10 * KB_NS_PER_S) /* a lane without exchanges keeps connections and handles so long */
 #define CONTENT_TYPE_SIZE   64
+#define FAR_TIMER_MS        2000
+#define TIMER_SLACK_MS      4000
 
 enum { LANE_REQUESTS, LANE_STREAMS, N_LANES, WAKE = N_LANES };
 
@@ -225,10 +227,14 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *userdata, voi
     return 0;
 }
 
+/* What is far away is a time-out for connecting, of every handle, also of one that shares a connection: those of all
+ * watches would wake the process one by one. They may be late, and so come together. */
 static int on_timer(CURLM *multi, long timeout_ms, void *userdata)
 {
     (void)multi;
     struct lane *lane = userdata;
+    if (timeout_ms >= FAR_TIMER_MS)
+        timeout_ms += TIMER_SLACK_MS;
     lane->call_at = timeout_ms < 0 ? INT64_MAX : now(lane->transport) + timeout_ms * KB_NS_PER_MS;
     return 0;
 }
