@@ -10,7 +10,8 @@ static const struct kube_metric_family vmi_sync = {
 };
 static const struct kube_metric_family outdated = {
     "kubevirt_vmi_number_of_outdated",
-    "Number of VirtualMachineInstances whose virt-launcher is not the newest one.",
+    "Indication for the total number of VirtualMachineInstance workloads that are not running within the most "
+    "up-to-date version of the virt-launcher environment.",
     KUBE_GAUGE,
 };
 static const struct kube_metric_family snapshot_succeeded = {
