@@ -146,15 +146,18 @@ static void go_on(struct vm_pass *pass)
         record(pass, moves);
 }
 
-/* A target that was just made is bound in a moment, and then tells its size, which is recorded with the move. */
-static bool targets_settle(struct vm_pass *pass, const struct kv_storage_migrated_volume_info_list *moves)
+static bool settles(struct vm_pass *pass, const struct kv_pvc_info *info)
 {
-    api_list_foreach (move, moves) {
-        const char *claim = move->destination_pvc_info->claim_name;
-        const struct core_pvc *pvc = virt_claim(pass->req, pass->vm->metadata.namespace, claim);
-        if (pvc && vm_claim_is_about_to_be_bound(pass, pvc))
+    const struct core_pvc *pvc = virt_claim(pass->req, pass->vm->metadata.namespace, info->claim_name);
+    return pvc && vm_claim_is_about_to_be_bound(pass, pvc);
+}
+
+/* A claim that was just made is bound in a moment, and then tells its size, which is recorded with the move. */
+static bool claims_settle(struct vm_pass *pass, const struct kv_storage_migrated_volume_info_list *moves)
+{
+    api_list_foreach (move, moves)
+        if (settles(pass, move->source_pvc_info) || settles(pass, move->destination_pvc_info))
             return true;
-    }
     return false;
 }
 
@@ -176,7 +179,7 @@ static int migrate(struct vm_pass *pass, struct kube_error *reterr)
         vm_require_restart(pass, refusal);
         return 0;
     }
-    return moving || targets_settle(pass, &moves) ? 0 : begin(pass, &moves, reterr);
+    return moving || claims_settle(pass, &moves) ? 0 : begin(pass, &moves, reterr);
 }
 
 /* Also before the VMI controller has told of the move in a condition. */
