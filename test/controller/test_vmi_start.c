@@ -213,6 +213,20 @@ static void an_instance_deleted_before_its_pod_was_made_goes(void **state)
     assert_null(vmi_get(c));
 }
 
+static void a_claim_that_goes_under_a_running_guest_is_no_event(void **state)
+{
+    struct cluster *c = *state;
+
+    cluster_create(c, "persistentvolumeclaims",
+                   "{\"metadata\":{\"name\":\"data\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{"
+                   "\"requests\":{\"storage\":\"1Gi\"}}}}");
+    vmi_bring_up(c, ",\"volumes\":[{\"name\":\"root\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}]");
+    cluster_patch(c, "persistentvolumeclaims", "data", "{\"metadata\":{\"finalizers\":null}}");
+    cluster_delete(c, "persistentvolumeclaims", "data");
+    cluster_settle(c);
+    assert_null(strstr(cluster_events(c), "FailedPvcNotFound"));
+}
+
 static void an_image_that_can_not_be_pulled_is_told_of(void **state)
 {
     struct cluster *c = *state;
@@ -249,6 +263,7 @@ int main(void)
         VMI_TEST(a_pod_that_is_gone_fails_a_running_instance),
         VMI_TEST(a_deleted_instance_goes_when_its_pod_has),
         VMI_TEST(an_instance_deleted_before_its_pod_was_made_goes),
+        VMI_TEST(a_claim_that_goes_under_a_running_guest_is_no_event),
         VMI_TEST(an_image_that_can_not_be_pulled_is_told_of),
     };
 

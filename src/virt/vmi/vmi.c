@@ -122,8 +122,15 @@ static void map_pod(void *self, struct kube_enqueuer *to, const void *before, co
     kube_enqueue(to, pod->metadata.namespace, vmi);
 }
 
+/* A claim that is gone is no news to an instance that runs: its Pods have it, or it is told when they change. */
+static void enqueue_user(struct kube_enqueuer *to, const struct kv_vmi *vmi, bool gone)
+{
+    if (vmi && !(gone && !virt_vmi_is_unprocessed(vmi)))
+        kube_map_to_self(NULL, to, NULL, vmi);
+}
+
 /* VMIs with a volume of this claim or DataVolume: both have the same name. */
-static void enqueue_users(struct kube_enqueuer *to, const struct meta_object_meta *meta)
+static void enqueue_users(struct kube_enqueuer *to, const struct meta_object_meta *meta, bool claim_gone)
 {
     static const char *const indexes[] = {VIRT_INDEX_DV, VIRT_INDEX_PVC};
     struct kube_request *request = kube_enqueuer_request(to);
@@ -133,7 +140,7 @@ static void enqueue_users(struct kube_enqueuer *to, const struct meta_object_met
         const struct kube_items vmis = kube_lookup_index(request, VIRT_VMI, indexes[i], key);
 
         for (size_t j = 0; j < vmis.n; j++)
-            kube_map_to_self(NULL, to, NULL, vmis.items[j]);
+            enqueue_user(to, vmis.items[j], claim_gone);
     }
 }
 
@@ -142,7 +149,7 @@ static void map_data_volume(void *self, struct kube_enqueuer *to, const void *be
     const struct cdi_data_volume *volume = after ? after : before;
 
     (void)self;
-    enqueue_users(to, &volume->metadata);
+    enqueue_users(to, &volume->metadata, false);
 }
 
 /* What a VMI is told of a claim: changes of anything else wake nobody. */
@@ -174,8 +181,8 @@ static void map_claim(void *self, struct kube_enqueuer *to, const void *before, 
     if (before && after && is_same_claim(before, after))
         return;
     if (vmi)
-        kube_enqueue(to, pvc->metadata.namespace, vmi);
-    enqueue_users(to, &pvc->metadata);
+        enqueue_user(to, kube_lookup(kube_enqueuer_request(to), VIRT_VMI, pvc->metadata.namespace, vmi), !after);
+    enqueue_users(to, &pvc->metadata, !after);
 }
 
 /* A VM that is gone leaves its finalizer on the VMI to this controller. */
