@@ -613,6 +613,19 @@ static void a_claim_without_its_class_is_told_of(void **state)
 
 /* ---- snapshot statuses ---- */
 
+static void a_lost_claim_of_a_running_vm_is_nothing_to_wait_for(void **state)
+{
+    struct world *w = *state;
+    world_create(w, PVCS, CLAIM("old", "standard"));
+    world_patch_status(w, PVCS, "old", "{\"status\":{\"phase\":\"Lost\"}}");
+    world_create(w, VMS, VM("Always", "", SPEC("", PVC_VOLUME("old"), DISK("root"))));
+    world_settle(w);
+    expect_condition(w, "ClaimsUnbound", "True", "ClaimLost",
+                     "PersistentVolumeClaim old is not bound: its PersistentVolume is gone");
+    start_running(w);
+    expect_condition(w, "ClaimsUnbound", NULL, NULL, NULL);
+}
+
 static void a_snapshot_class_brings_the_vms_back(void **state)
 {
     struct world *w = *state;
@@ -783,6 +796,7 @@ int main(void)
         TEST(chosen_namespaces_have_their_changed_blocks_tracked),
         TEST(a_stopped_vm_stays_stopped_whatever_its_claim_does),
         TEST(a_claim_without_its_class_is_told_of),
+        TEST(a_lost_claim_of_a_running_vm_is_nothing_to_wait_for),
         TEST(a_snapshot_class_brings_the_vms_back),
         TEST(the_same_statuses_in_another_order_are_not_written),
         cmocka_unit_test(a_vm_gets_its_data_volume_and_starts_whatever_fails),

@@ -92,7 +92,8 @@ static struct cause find_cause(struct vm_pass *pass, const struct core_pvc *pvc)
 {
     if (kb_streq(pvc->status.phase, "Lost"))
         return (struct cause){"ClaimLost",
-                              kb_arena_printf(pass->arena, "its PersistentVolume %s is gone", pvc->spec.volume_name)};
+                              kb_arena_printf(pass->arena, "its PersistentVolume%s%s is gone",
+                                              kb_empty(pvc->spec.volume_name) ? "" : " ", pvc->spec.volume_name)};
     if (api_is_being_deleted(&pvc->metadata))
         return (struct cause){"ClaimTerminating", "it is being deleted"};
     if (!kb_empty(pvc->spec.volume_name) && takes_long(pass, pvc))

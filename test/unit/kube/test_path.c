@@ -74,6 +74,26 @@ static void built_paths_have_templates_with_bounded_values(void **state)
     }
 }
 
+static void a_path_names_what_was_asked_for(void **state)
+{
+    static const struct {
+        const char *path, *names;
+    } paths[] = {
+        {"/api/v1/namespaces/ns/pods/a?x=y", "pods a"},
+        {"/api/v1/namespaces/ns", "namespaces ns"},
+        {"/apis/kubevirt.io/v1/namespaces/ns/virtualmachines", "virtualmachines.kubevirt.io"},
+        {"/apis/subresources.kubevirt.io/v1/namespaces/ns/virtualmachineinstances/vm/addvolume",
+         "virtualmachineinstances.kubevirt.io vm"},
+        {"/apis/kubevirt.io/v1", ""},
+        {"/version", ""},
+        {"", ""},
+    };
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(paths); i++)
+        assert_string_equal(kube_path_names(arena, paths[i].path), paths[i].names);
+}
+
 static void a_name_of_dots_stays_in_its_collection(void **state)
 {
     (void)state;
@@ -97,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_become_paths_and_templates),
         cmocka_unit_test(built_paths_have_templates_with_bounded_values),
+        cmocka_unit_test(a_path_names_what_was_asked_for),
         cmocka_unit_test(a_name_of_dots_stays_in_its_collection),
         cmocka_unit_test(query_members_are_encoded_and_joined),
     };
