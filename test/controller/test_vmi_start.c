@@ -213,6 +213,29 @@ static void an_instance_deleted_before_its_pod_was_made_goes(void **state)
     assert_null(vmi_get(c));
 }
 
+/* CDI's configuration is needed for what virt-handler is told of claims. */
+static void an_instance_that_can_not_be_handed_over_yet_tells_of_its_pod(void **state)
+{
+    struct cluster *c = *state;
+
+    cluster_create(c, "cdis.cdi.kubevirt.io", "{\"metadata\":{\"name\":\"cdi\"},\"spec\":{}}");
+    cluster_create(c, "persistentvolumeclaims",
+                   "{\"metadata\":{\"name\":\"data\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{"
+                   "\"requests\":{\"storage\":\"1Gi\"}}}}");
+    vmi_create(c, ",\"volumes\":[{\"name\":\"root\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}]");
+    cluster_settle(c);
+    cluster_bind(c, vmi_pod(c)->metadata.name, "node01");
+    vmi_run_pod(c, vmi_pod(c)->metadata.name);
+    cluster_advance(c, 10 * KB_NS_PER_S);
+    vmi_assert_phase(c, "Scheduling");
+    cluster_create(c, "cdiconfigs.cdi.kubevirt.io",
+                   "{\"metadata\":{\"name\":\"config\"},\"status\":{\"filesystemOverhead\":{\"global\":\"0.1\"}}}");
+    cluster_patch(c, "cdiconfigs.cdi.kubevirt.io/status", "config",
+                  "{\"status\":{\"filesystemOverhead\":{\"global\":\"0.1\"}}}");
+    cluster_advance(c, 60 * KB_NS_PER_S);
+    vmi_assert_phase(c, "Scheduled");
+}
+
 static void a_claim_that_goes_under_a_running_guest_is_no_event(void **state)
 {
     struct cluster *c = *state;
@@ -263,6 +286,7 @@ int main(void)
         VMI_TEST(a_pod_that_is_gone_fails_a_running_instance),
         VMI_TEST(a_deleted_instance_goes_when_its_pod_has),
         VMI_TEST(an_instance_deleted_before_its_pod_was_made_goes),
+        VMI_TEST(an_instance_that_can_not_be_handed_over_yet_tells_of_its_pod),
         VMI_TEST(a_claim_that_goes_under_a_running_guest_is_no_event),
         VMI_TEST(an_image_that_can_not_be_pulled_is_told_of),
     };

@@ -348,7 +348,7 @@ static int derive_part(struct vmi_pass *p, struct kv_vmi *after, const struct vm
 int vmi_derive(struct vmi_pass *p, struct kv_vmi **ret, struct kube_error *reterr)
 {
     struct kv_vmi *after = KUBE_EDIT(p->request, kv_vmi, p->vmi);
-    const struct vmi_phase_facts facts = gather_facts(p);
+    struct vmi_phase_facts facts = gather_facts(p);
     int r;
 
     *ret = after;
@@ -367,6 +367,10 @@ int vmi_derive(struct vmi_pass *p, struct kv_vmi **ret, struct kube_error *reter
     if (facts.pod && virt_gate(p->config, VIRT_GATE_VMI_MEMORY_OVERHEAD_REPORT))
         vmi_set_memory_overhead(p, after);
     r = derive_part(p, after, &facts, reterr);
+    if (r < 0 && virt_vmi_is_unprocessed(p->vmi) && facts.pod) {
+        facts.pod_ready = false; /* it has a Pod, and says so; that it can't be handed over is for the next pass */
+        r = 0;
+    }
     if (r == 0)
         after->status.phase = vmi_next_phase(p->vmi->status.phase, &facts);
     set_eviction(p, after);
