@@ -168,6 +168,7 @@ static void make_context(struct process *process)
         .qemu_timeout_seconds = (int)options->launcher_qemu_timeout,
         .sidecar_shim_image = getenv("SIDECAR_SHIM_IMAGE") ?: "",
     };
+    context->deletions = virt_holds_new(process->clock);
     context->vm_recorder =
         kube_recorder_new(process->client, "virtualmachine-controller", process->clock, process->random);
     process->leader_recorder =
@@ -393,6 +394,7 @@ static void release(struct process *process)
     kube_limiter_free(process->lease_limiter);
     virt_config_unref(process->tls_config);
     virt_config_store_free(process->context.config);
+    virt_holds_free(process->context.deletions);
     kube_metrics_free(process->context.metrics);
     kube_config_free(process->kube_config);
     close(process->wake_fd);

@@ -9,6 +9,7 @@
 #include "kube/metrics.h"
 #include "kube/recorder.h"
 #include "virt/config/config.h"
+#include "virt/holds.h"
 #include "virt/informers.h"
 #include "virt/launcher/launcher.h"
 
@@ -21,6 +22,7 @@ struct virt_context {
     const char *install_namespace;
     /* --additional-launcher-annotations-sync, --additional-launcher-labels-sync: keys or prefixes ending in '*' */
     struct api_strings synced_annotations, synced_labels;
+    struct virt_holds *deletions;      /* of VMs and VMIs: virt/holds.h */
     struct kube_recorder *vm_recorder; /* component virtualmachine-controller: VM, VMI and migration */
 };
 

@@ -6,7 +6,10 @@
 #include "base/map.h"
 #include "base/strings.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { KEY_SIZE = 640 }; /* kind, namespace (63) and name (253) fit */
 
 struct entry {
     int64_t since; /* mono */
@@ -151,15 +154,30 @@ static int64_t judge(struct virt_holds *holds, struct entry *entry)
     return entry->over ? 0 : until - now;
 }
 
-int64_t virt_holds_deletion(struct virt_holds *holds, const char *key, const char *uid)
+static const char *deletion_key(char *to, const char *kind, const char *key)
 {
+    snprintf(to, KEY_SIZE, "%s/%s", kind, key);
+    return to;
+}
+
+int64_t virt_holds_deletion(struct virt_holds *holds, const char *kind, const char *key, const char *uid)
+{
+    char text[KEY_SIZE];
     struct entry *entry;
     int64_t left;
 
-    virt_holds_begin(holds, key, uid);
+    deletion_key(text, kind, key);
+    virt_holds_begin(holds, text, uid);
     pthread_mutex_lock(&holds->lock);
-    entry = find(holds, key, uid);
+    entry = find(holds, text, uid);
     left = entry ? judge(holds, entry) : 0;
     pthread_mutex_unlock(&holds->lock);
     return left;
+}
+
+void virt_holds_end_deletion(struct virt_holds *holds, const char *kind, const char *key)
+{
+    char text[KEY_SIZE];
+
+    virt_holds_end(holds, deletion_key(text, kind, key));
 }

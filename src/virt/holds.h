@@ -17,8 +17,9 @@
 
 /* Well below a second, after which people and scripts take what they see for the result. */
 #define VIRT_HOLD_NS (750 * KB_NS_PER_MS)
-/* More deletions than this at once wait for each other. What tells of one that has only not had its turn is held back
- * while others end, each within the second time of the one before, but for no longer than the third. */
+/* More deletions than this at once, of VMs and VMIs, wait for each other. What tells of one that has only not had its
+ * turn is held back while others end, each within the second time of the one before, but for no longer than the third.
+ */
 #define VIRT_HOLD_MANY         25
 #define VIRT_HOLD_MANY_IDLE_NS (3 * KB_NS_PER_S)
 #define VIRT_HOLD_MANY_NS      (30 * KB_NS_PER_S)
@@ -33,9 +34,12 @@ void virt_holds_end(struct virt_holds *holds, const char *key);
 bool virt_holds_age(struct virt_holds *holds, const char *key, const char *uid, int64_t *ret_ns);
 /* How long to wait still before writing; 0: no longer, or it has not begun. */
 int64_t virt_holds_left(struct virt_holds *holds, const char *key, const char *uid, int64_t limit_ns);
-/* The same of an object that is being deleted; the first question begins it. Once over, it stays so. `holds` has
- * deletions only. */
-int64_t virt_holds_deletion(struct virt_holds *holds, const char *key, const char *uid);
+/* ---- deletions: in a `holds` of their own, of objects of several kinds ---- */
+
+/* How long to wait still before telling that an object is being deleted; the first question begins it. Once over, it
+ * stays so. */
+int64_t virt_holds_deletion(struct virt_holds *holds, const char *kind, const char *key, const char *uid);
+void virt_holds_end_deletion(struct virt_holds *holds, const char *kind, const char *key); /* it is gone */
 /* More than VIRT_HOLD_MANY deletions are held back. */
 bool virt_holds_many(struct virt_holds *holds);
 

@@ -358,6 +358,7 @@ static void create_parts(struct cluster *c)
         .config = virt_config_store_new(),
         .launcher = virt_launcher_default_settings,
         .install_namespace = "kubevirt",
+        .deletions = virt_holds_new(clock),
         .vm_recorder =
             kube_recorder_new(c->event_client, "virtualmachine-controller", &c->event_clock.clock, c->random),
         .runtime =
@@ -401,6 +402,7 @@ void cluster_free(struct cluster *c)
     script_clear(c->script);
     kube_runtime_free(c->context.runtime);
     kube_recorder_free(c->context.vm_recorder);
+    virt_holds_free(c->context.deletions);
     virt_config_store_free(c->context.config);
     kube_client_free(c->client);
     kube_client_free(c->event_client);

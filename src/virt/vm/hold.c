@@ -53,7 +53,7 @@ int64_t vm_hold_start(const struct vm_pass *pass)
 
 int64_t vm_hold_deletion(const struct vm_pass *pass)
 {
-    return virt_holds_deletion(pass->controller->leaving, pass->key, pass->vm->metadata.uid);
+    return virt_holds_deletion(pass->context->deletions, kv_vm_type.resource->kind, pass->key, pass->vm->metadata.uid);
 }
 
 int64_t vm_hold_release(const struct vm_pass *pass)

@@ -340,7 +340,7 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         kube_expectations_forget(controller->vmis, key);
         kube_expectations_forget(controller->data_volumes, key);
         virt_holds_end(controller->starting, key);
-        virt_holds_end(controller->leaving, key);
+        virt_holds_end_deletion(controller->context->deletions, kv_vm_type.resource->kind, key);
         virt_holds_end(controller->ending, key);
         return KUBE_DONE;
     }
@@ -484,7 +484,6 @@ static void end(void *data)
 {
     struct vm_controller *controller = data;
     virt_holds_free(controller->starting);
-    virt_holds_free(controller->leaving);
     virt_holds_free(controller->ending);
     kube_expectations_free(controller->vmis);
     kube_expectations_free(controller->data_volumes);
@@ -500,7 +499,6 @@ void virt_vm_controller_add(struct virt_context *context, int threads)
         .vmis = kube_expectations_new(clock),
         .data_volumes = kube_expectations_new(clock),
         .starting = virt_holds_new(clock),
-        .leaving = virt_holds_new(clock),
         .ending = virt_holds_new(clock),
     };
     kube_runtime_at_end(context->runtime, end, controller);

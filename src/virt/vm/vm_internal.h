@@ -22,8 +22,7 @@ struct vm_controller {
     struct virt_context *context;
     struct kube_expectations *vmis, *data_volumes; /* by key of the VM */
     struct virt_holds *starting;                   /* VMs whose VMI this process made; its UID */
-    struct virt_holds *leaving;                    /* VMs that are being deleted */
-    struct virt_holds *ending;                     /* of these: the VMI has ended; its UID */
+    struct virt_holds *ending;                     /* VMs that are being deleted and whose VMI has ended; its UID */
 };
 
 /* What the condition Failure tells. */

@@ -59,7 +59,7 @@ static int64_t hold_since_end(const struct vmi_pass *p, int64_t limit_ns)
 
 static int64_t hold_orphaned(const struct vmi_pass *p)
 {
-    const bool busy = virt_holds_many(p->controller->leaving);
+    const bool busy = virt_holds_many(p->controller->context->deletions);
 
     if (p->pods.n > 0 || !vmi_is_shared(p->vmi) || !vmi_saw_pods_go(p))
         return 0;
@@ -83,7 +83,8 @@ static int64_t hold_deleted(const struct vmi_pass *p, const struct kv_vmi *after
         return 0;
     if (!kb_streq(after->status.phase, p->vmi->status.phase))
         return hold_orphaned(p);
-    return virt_holds_deletion(p->controller->leaving, kube_request_key(p->request), p->vmi->metadata.uid);
+    return virt_holds_deletion(p->controller->context->deletions, kv_vmi_type.resource->kind,
+                               kube_request_key(p->request), p->vmi->metadata.uid);
 }
 
 int64_t vmi_hold_back(const struct vmi_pass *p, const struct kv_vmi *after)

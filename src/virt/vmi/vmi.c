@@ -218,7 +218,7 @@ static void forget(struct vmi_controller *self, const char *key)
 {
     kube_expectations_forget(self->deletions, key);
     virt_holds_end(self->fresh, key);
-    virt_holds_end(self->leaving, key);
+    virt_holds_end_deletion(self->context->deletions, kv_vmi_type.resource->kind, key);
     virt_holds_end(self->gone, key);
     vmi_cids_release(self->cids, key);
 }
@@ -341,7 +341,6 @@ static void release(void *userdata)
     kube_expectations_free(self->deletions);
     vmi_doubts_free(self->doubts);
     virt_holds_free(self->fresh);
-    virt_holds_free(self->leaving);
     virt_holds_free(self->gone);
     vmi_cids_free(self->cids);
     free(self);
@@ -356,7 +355,6 @@ void virt_vmi_controller_add(struct virt_context *context, int threads)
     self->deletions = kube_expectations_new(clock);
     self->doubts = vmi_doubts_new();
     self->fresh = virt_holds_new(clock);
-    self->leaving = virt_holds_new(clock);
     self->gone = virt_holds_new(clock);
     self->cids = vmi_cids_new();
     self->started_at = clock->wall(clock);

@@ -36,9 +36,8 @@ struct vmi_controller {
     struct virt_context *context;
     struct kube_expectations *deletions; /* of Pods, by key of their VMI */
     struct vmi_doubts *doubts;
-    struct virt_holds *fresh;   /* VMIs whose launcher Pod this process made, until their status tells of it */
-    struct virt_holds *leaving; /* VMIs that are being deleted */
-    struct virt_holds *gone;    /* the last Pod of a VMI of which the cache saw that it was deleted; its UID */
+    struct virt_holds *fresh; /* VMIs whose launcher Pod this process made, until their status tells of it */
+    struct virt_holds *gone;  /* the last Pod of a VMI of which the cache saw that it was deleted; its UID */
     struct vmi_cids *cids;
     int64_t started_at; /* wall ns: what is older may have been seen by another leader */
 };

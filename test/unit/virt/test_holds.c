@@ -47,7 +47,7 @@ static int64_t deletion_ms(struct fixture *f, int number)
     char key[16];
 
     snprintf(key, sizeof key, "ns/%d", number);
-    return virt_holds_deletion(f->holds, key, key) / KB_NS_PER_MS;
+    return virt_holds_deletion(f->holds, "Kind", key, key) / KB_NS_PER_MS;
 }
 
 static void end(struct fixture *f, int number)
@@ -55,7 +55,7 @@ static void end(struct fixture *f, int number)
     char key[16];
 
     snprintf(key, sizeof key, "ns/%d", number);
-    virt_holds_end(f->holds, key);
+    virt_holds_end_deletion(f->holds, "Kind", key);
 }
 
 static void what_has_not_begun_is_not_held(void **state)
