@@ -98,6 +98,25 @@ static void memory_that_was_not_told_of_has_not_changed(void **state)
     assert_string_equal(vmi_condition(c, "HotMemoryChange"), "True ");
 }
 
+/* ---- claims ---- */
+
+static void a_claim_that_goes_is_told_of_with_the_next_change(void **state)
+{
+    struct cluster *c = *state;
+
+    cluster_create(c, "persistentvolumeclaims",
+                   "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":"
+                   "{\"requests\":{\"storage\":\"1Gi\"}}}}");
+    cluster_settle(c);
+    vmi_bring_up(c, ",\"volumes\":[{\"name\":\"a\",\"persistentVolumeClaim\":{\"claimName\":\"a\"}}]");
+    cluster_delete(c, "persistentvolumeclaims", "a");
+    cluster_settle(c);
+    assert_null(strstr(cluster_events(c), "FailedPvcNotFound"));
+    cluster_patch(c, VMIS, "vmi1", "{\"metadata\":{\"annotations\":{\"example.com/poke\":\"1\"}}}");
+    cluster_settle(c);
+    assert_non_null(strstr(cluster_events(c), "FailedPvcNotFound"));
+}
+
 /* ---- the claim of persistent state ---- */
 
 static void a_claim_of_old_is_waited_for_and_left_as_it_is(void **state)
@@ -222,6 +241,7 @@ int main(void)
         VMI_TEST(a_lost_claim_holds_the_marks_back),
         VMI_TEST(a_pod_without_guarantee_is_told_of_once),
         VMI_TEST(memory_that_was_not_told_of_has_not_changed),
+        VMI_TEST(a_claim_that_goes_is_told_of_with_the_next_change),
         VMI_TEST(a_claim_of_old_is_waited_for_and_left_as_it_is),
         VMI_TEST(a_stand_in_stays_until_it_has_run),
         VMI_TEST(a_running_migration_of_that_name_holds_the_pod_back),

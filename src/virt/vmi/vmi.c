@@ -172,14 +172,16 @@ static const char *vmi_of_claim(const struct core_pvc *pvc)
     return vmi ? vmi : kb_after_prefix(pvc->metadata.name, VIRT_LABEL_PERSISTENT_STATE "-");
 }
 
+/* One that goes wakes nobody, as in the reference: what it leaves behind is told with the VMI's next change. */
 static void map_claim(void *self, struct kube_enqueuer *to, const void *before, const void *after)
 {
-    const struct core_pvc *pvc = after ? after : before;
-    const char *vmi = vmi_of_claim(pvc);
+    const struct core_pvc *pvc = after;
+    const char *vmi;
 
     (void)self;
-    if (before && after && is_same_claim(before, after))
+    if (!pvc || api_is_being_deleted(&pvc->metadata) || (before && is_same_claim(before, after)))
         return;
+    vmi = vmi_of_claim(pvc);
     if (vmi)
         enqueue_user(to, kube_lookup(kube_enqueuer_request(to), VIRT_VMI, pvc->metadata.namespace, vmi), !after);
     enqueue_users(to, &pvc->metadata, !after);
