@@ -98,6 +98,29 @@ static void memory_that_was_not_told_of_has_not_changed(void **state)
     assert_string_equal(vmi_condition(c, "HotMemoryChange"), "True ");
 }
 
+static void probes_are_kept_as_their_pod_has_them(void **state)
+{
+    struct cluster *c = *state;
+    const struct kv_probe *liveness, *readiness;
+    const struct core_probe *of_pod;
+
+    vmi_create(c, ",\"livenessProbe\":{\"exec\":{\"command\":[\"cat\",\"/x\"]},\"timeoutSeconds\":4},"
+                  "\"readinessProbe\":{\"guestAgentPing\":{},\"exec\":{\"command\":[\"cat\"]}}");
+    cluster_advance(c, 2 * KB_NS_PER_S);
+    liveness = vmi_get(c)->spec.liveness_probe;
+    readiness = vmi_get(c)->spec.readiness_probe;
+    of_pod = vmi_pod(c)->spec.containers.items[0].liveness_probe;
+    assert_int_equal(liveness->timeout_seconds, 4);
+    assert_int_equal(of_pod->timeout_seconds, 5);
+    assert_int_equal(liveness->exec->command.n, 9);
+    assert_int_equal(of_pod->exec->command.n, 9);
+    for (size_t i = 0; i < 9; i++)
+        assert_string_equal(liveness->exec->command.items[i], of_pod->exec->command.items[i]);
+    assert_string_equal(liveness->exec->command.items[0], "virt-probe");
+    assert_string_equal(liveness->exec->command.items[4], "4");
+    assert_string_equal(readiness->exec->command.items[0], "cat");
+}
+
 /* ---- claims ---- */
 
 static void a_claim_that_goes_is_told_of_with_the_next_change(void **state)
@@ -109,6 +132,7 @@ static void a_claim_that_goes_is_told_of_with_the_next_change(void **state)
                    "{\"requests\":{\"storage\":\"1Gi\"}}}}");
     cluster_settle(c);
     vmi_bring_up(c, ",\"volumes\":[{\"name\":\"a\",\"persistentVolumeClaim\":{\"claimName\":\"a\"}}]");
+    cluster_patch(c, "persistentvolumeclaims", "a", "{\"metadata\":{\"finalizers\":null}}");
     cluster_delete(c, "persistentvolumeclaims", "a");
     cluster_settle(c);
     assert_null(strstr(cluster_events(c), "FailedPvcNotFound"));
@@ -241,6 +265,7 @@ int main(void)
         VMI_TEST(a_lost_claim_holds_the_marks_back),
         VMI_TEST(a_pod_without_guarantee_is_told_of_once),
         VMI_TEST(memory_that_was_not_told_of_has_not_changed),
+        VMI_TEST(probes_are_kept_as_their_pod_has_them),
         VMI_TEST(a_claim_that_goes_is_told_of_with_the_next_change),
         VMI_TEST(a_claim_of_old_is_waited_for_and_left_as_it_is),
         VMI_TEST(a_stand_in_stays_until_it_has_run),

@@ -109,6 +109,9 @@ int virt_hotplug_trigger_pod(struct kb_arena *arena, const struct virt_launcher_
 bool virt_vmi_is_non_root(const struct kv_vmi *vmi);
 bool virt_vmi_needs_backend_storage(const struct kv_vmi *vmi);
 int64_t virt_vmi_vcpus(const struct kv_vmi *vmi); /* sockets * cores * threads of those given; 1 without cpu struct */
+/* What the reference's rendering leaves in the VMI, whose commands it shares with the Pod: exec probes run through
+ * virt-probe from then on. A command that does so already stays. `vmi` is the caller's own. */
+void virt_vmi_wrap_probes(struct kb_arena *arena, struct kv_vmi *vmi);
 /* Pod host name of a VMI. */
 const char *virt_vmi_hostname(struct kb_arena *arena, const struct kv_vmi *vmi);
 /* Annotations by which Velero freezes the guest around backups; none when annotation kubevirt.io/skip-backup-hooks of

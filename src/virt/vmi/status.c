@@ -353,8 +353,10 @@ int vmi_derive(struct vmi_pass *p, struct kv_vmi **ret, struct kube_error *reter
 
     *ret = after;
     rename_finalizer(p, after);
-    if (p->rendered || (virt_vmi_is_unprocessed(p->vmi) && facts.pod))
+    if (p->rendered || (virt_vmi_is_unprocessed(p->vmi) && facts.pod)) {
         virt_default_probes(&after->spec);
+        virt_vmi_wrap_probes(p->arena, after);
+    }
     set_active_pods(p, after);
     vmi_set_ready(p, after);
     if (facts.pod) {
