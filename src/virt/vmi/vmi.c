@@ -122,15 +122,8 @@ static void map_pod(void *self, struct kube_enqueuer *to, const void *before, co
     kube_enqueue(to, pod->metadata.namespace, vmi);
 }
 
-/* A claim that is gone is no news to an instance that runs: its Pods have it, or it is told when they change. */
-static void enqueue_user(struct kube_enqueuer *to, const struct kv_vmi *vmi, bool gone)
-{
-    if (vmi && !(gone && !virt_vmi_is_unprocessed(vmi)))
-        kube_map_to_self(NULL, to, NULL, vmi);
-}
-
 /* VMIs with a volume of this claim or DataVolume: both have the same name. */
-static void enqueue_users(struct kube_enqueuer *to, const struct meta_object_meta *meta, bool claim_gone)
+static void enqueue_users(struct kube_enqueuer *to, const struct meta_object_meta *meta)
 {
     static const char *const indexes[] = {VIRT_INDEX_DV, VIRT_INDEX_PVC};
     struct kube_request *request = kube_enqueuer_request(to);
@@ -140,7 +133,7 @@ static void enqueue_users(struct kube_enqueuer *to, const struct meta_object_met
         const struct kube_items vmis = kube_lookup_index(request, VIRT_VMI, indexes[i], key);
 
         for (size_t j = 0; j < vmis.n; j++)
-            enqueue_user(to, vmis.items[j], claim_gone);
+            kube_map_to_self(NULL, to, NULL, vmis.items[j]);
     }
 }
 
@@ -149,7 +142,7 @@ static void map_data_volume(void *self, struct kube_enqueuer *to, const void *be
     const struct cdi_data_volume *volume = after ? after : before;
 
     (void)self;
-    enqueue_users(to, &volume->metadata, false);
+    enqueue_users(to, &volume->metadata);
 }
 
 /* What a VMI is told of a claim: changes of anything else wake nobody. */
@@ -183,8 +176,8 @@ static void map_claim(void *self, struct kube_enqueuer *to, const void *before, 
         return;
     vmi = vmi_of_claim(pvc);
     if (vmi)
-        enqueue_user(to, kube_lookup(kube_enqueuer_request(to), VIRT_VMI, pvc->metadata.namespace, vmi), !after);
-    enqueue_users(to, &pvc->metadata, !after);
+        kube_enqueue(to, pvc->metadata.namespace, vmi);
+    enqueue_users(to, &pvc->metadata);
 }
 
 /* A VM that is gone leaves its finalizer on the VMI to this controller. */
