@@ -202,6 +202,14 @@ void tiny_server_await_requests(struct tiny_server *server, int n)
     pthread_mutex_unlock(&server->lock);
 }
 
+int tiny_server_requests(struct tiny_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    int n = server->requests;
+    pthread_mutex_unlock(&server->lock);
+    return n;
+}
+
 int tiny_server_connections(struct tiny_server *server)
 {
     pthread_mutex_lock(&server->lock);

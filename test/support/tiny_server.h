@@ -40,6 +40,7 @@ struct tiny_server *tiny_server_start(const char *cert, const char *key);
 void tiny_server_stop(struct tiny_server *server);
 void tiny_server_send(struct tiny_server *server, const char *text, enum tiny_server_end end);
 void tiny_server_await_requests(struct tiny_server *server, int n);
+int tiny_server_requests(struct tiny_server *server);    /* how many came */
 int tiny_server_connections(struct tiny_server *server); /* opened so far */
 
 /* A self-signed certificate for 127.0.0.1 and kube.test, valid for a day around now. */

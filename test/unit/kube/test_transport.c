@@ -326,7 +326,7 @@ static void a_write_that_is_cut_off_on_a_used_connection_is_sent_once(void **sta
     start(w, &request, &o);
     wait_for(&o, NULL);
     assert_int_equal(o.error.kind, KUBE_ERROR_CONNECTION);
-    assert_int_equal(w->server->requests, 2);
+    assert_int_equal(tiny_server_requests(w->server), 2);
     outcome_done(&o);
 }
 
@@ -439,7 +439,7 @@ static void a_new_token_file_is_used_after_a_401(void **state)
     assert_success(&o);
     assert_int_equal(o.status, 200);
     assert_int_equal(o.heads, 1);
-    assert_int_equal(w->server->requests, 3);
+    assert_int_equal(tiny_server_requests(w->server), 3);
     outcome_done(&o);
 }
 
@@ -454,7 +454,7 @@ static void a_401_without_new_credentials_is_told_once(void **state)
     assert_int_equal(o.status, 401);
     assert_int_equal(o.heads, 1);
     assert_string_equal(o.body.data, "hello");
-    assert_int_equal(w->server->requests, 1);
+    assert_int_equal(tiny_server_requests(w->server), 1);
     outcome_done(&o);
 }
 
@@ -525,7 +525,7 @@ static void a_plugin_that_fails_ends_all_who_wait_for_it(void **state)
         assert_non_null(strstr(o[i].error.message, "failed with exit code 3"));
         outcome_done(&o[i]);
     }
-    assert_int_equal(w->server->requests, 0);
+    assert_int_equal(tiny_server_requests(w->server), 0);
 }
 
 static void closing_stops_a_plugin_that_hangs(void **state)
@@ -732,7 +732,7 @@ static void a_host_in_no_proxy_is_reached_directly(void **state)
     setenv("NO_PROXY", ".invalid", 1);
     request_elsewhere(w, &o);
     assert_int_equal(o.error.kind, KUBE_ERROR_CONNECTION);
-    assert_int_equal(w->server->requests, 0);
+    assert_int_equal(tiny_server_requests(w->server), 0);
     outcome_done(&o);
 }
 
@@ -762,7 +762,7 @@ static void many_requests_at_once_all_end(void **state)
         assert_string_equal(o[i].body.data, "hello");
         outcome_done(&o[i]);
     }
-    assert_int_equal(w->server->requests, 200);
+    assert_int_equal(tiny_server_requests(w->server), 200);
     assert_true(tiny_server_connections(w->server) <= 16);
 }
 
