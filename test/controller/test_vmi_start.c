@@ -47,6 +47,17 @@ static void a_pod_that_takes_its_time_is_told_of(void **state)
     assert_int_equal(vmi_get(c)->status.active_pods.n, 1);
 }
 
+static void a_pod_without_a_node_is_told_of_sooner(void **state)
+{
+    struct cluster *c = *state;
+
+    vmi_create(c, "");
+    cluster_advance(c, 500 * KB_NS_PER_MS);
+    vmi_assert_phase(c, "");
+    cluster_advance(c, 200 * KB_NS_PER_MS);
+    vmi_assert_phase(c, "Scheduling");
+}
+
 static void both_phases_are_noted_when_one_write_passes_them(void **state)
 {
     struct cluster *c = *state;
@@ -274,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         VMI_TEST(an_instance_whose_pod_is_ready_at_once_takes_six_writes),
         VMI_TEST(a_pod_that_takes_its_time_is_told_of),
+        VMI_TEST(a_pod_without_a_node_is_told_of_sooner),
         VMI_TEST(both_phases_are_noted_when_one_write_passes_them),
         VMI_TEST(a_pod_follows_its_instance),
         VMI_TEST(a_paused_guest_closes_the_readiness_gate),

@@ -175,7 +175,8 @@ static void a_vm_that_takes_longer_says_that_it_starts_within_a_second(void **st
     assert_string_equal(vm(c, 1)->status.printable_status, "");
     cluster_advance(c, 900 * KB_NS_PER_MS);
     assert_string_equal(vm(c, 1)->status.printable_status, "Starting");
-    assert_string_equal(cluster_writes(c), "PATCH virtualmachines/status");
+    assert_string_equal(cluster_writes(c),
+                        "PATCH pods/status, PATCH virtualmachineinstances, PATCH virtualmachines/status");
 }
 
 static void a_vm_whose_start_goes_wrong_says_so_at_once(void **state)

@@ -47,7 +47,8 @@ static int64_t hold_new(const struct vmi_pass *p, const struct kv_vmi *after)
 
     if (!virt_vmi_is_unprocessed(p->vmi) || !vmi_launcher(p) || !tells_nothing)
         return 0;
-    return virt_holds_left(p->controller->fresh, kube_request_key(p->request), p->vmi->metadata.uid, VMI_FRESH_NS);
+    return virt_holds_left(p->controller->fresh, kube_request_key(p->request), p->vmi->metadata.uid,
+                           *p->pod->spec.node_name ? VMI_FRESH_NS : VMI_UNSCHEDULED_NS);
 }
 
 /* Since the cache saw the Pod go. */

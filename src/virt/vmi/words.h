@@ -79,6 +79,8 @@
 
 /* ---- times ---- */
 #define VMI_FRESH_NS (1 * KB_NS_PER_S) /* so long a new Pod may be ready before its instance tells of it */
+/* One that has no node by then is not ready in time: its instance tells of it before somebody looks for that. */
+#define VMI_UNSCHEDULED_NS (600 * KB_NS_PER_MS)
 #define VMI_NETWORK_GRACE_NS                                                                                           \
     (15 * KB_NS_PER_S) /* a network change waits so long for who can do it without migration                           \
                         */
