@@ -367,12 +367,34 @@ int launcher_sum_resources(struct launcher *l, struct launcher_noted_terms *trac
     return 0;
 }
 
+/* The VMI's own amount of memory; one that is held by reference has changed with the sum. */
+static struct kb_quantity own_memory(struct launcher *l, const struct launcher_sums *sums, enum launcher_side side)
+{
+    const struct kv_resource_requirements *own = &l->vmi->spec.domain.resources;
+    const struct launcher_amount *amount = launcher_sums_find(sums, LAUNCHER_VMI, side, "memory");
+
+    if (amount && amount->reference)
+        return amount->quantity;
+    return kb_quantity_of(text_of(side == LAUNCHER_REQUEST ? &own->requests : &own->limits, "memory"));
+}
+
+/* Containers beside compute are told by what has become of the VMI's memory. */
+static bool stays_guaranteed(struct launcher *l, const struct launcher_sums *sums)
+{
+    const char *request = text_of(&l->vmi->spec.domain.resources.requests, "memory");
+
+    if (l->dedicated_cpu || !l->guaranteed || kb_quantity_is_zero(kb_quantity_of(request)))
+        return l->guaranteed;
+    return kb_quantity_compare(own_memory(l, sums, LAUNCHER_REQUEST), own_memory(l, sums, LAUNCHER_LIMIT)) == 0;
+}
+
 int launcher_resources(struct launcher *l, struct core_resource_requirements *ret, struct kube_error *reterr)
 {
     struct launcher_sums sums;
 
     if (launcher_sum_resources(l, NULL, &sums, &ret->claims, reterr) < 0)
         return -1;
+    l->guaranteed = stays_guaranteed(l, &sums);
     ret->requests = launcher_sums_result(&sums, LAUNCHER_REQUEST);
     ret->limits = launcher_sums_result(&sums, LAUNCHER_LIMIT);
     return 0;

@@ -213,6 +213,30 @@ static void texts_and_numbers_are_kept_as_go_keeps_them(void **state)
     check_sums(rows, KB_ARRAY_LEN(rows));
 }
 
+static void guaranteed_ends_where_request_and_limit_part(void **state)
+{
+    static const struct {
+        const char *memory;
+        bool overcommit, guaranteed;
+    } rows[] = {{"1Gi", true, true}, {"1.5Gi", false, true}, {"1.5Gi", true, false}};
+    char domain[512];
+
+    (void)state;
+    for (size_t i = 0; i < KB_ARRAY_LEN(rows); i++) {
+        struct core_resource_requirements resources = {0};
+        struct fixture f;
+
+        snprintf(domain, sizeof(domain),
+                 "'resources':{'requests':{'memory':'%s','cpu':'1'},'limits':{'memory':'%s','cpu':'1'},"
+                 "'overcommitGuestOverhead':%s}",
+                 rows[i].memory, rows[i].memory, rows[i].overcommit ? "true" : "false");
+        init(&f, NULL, domain);
+        assert_int_equal(launcher_resources(&f.launcher, &resources, NULL), 0);
+        assert_int_equal(f.launcher.guaranteed, rows[i].guaranteed);
+        fixture_done(&f);
+    }
+}
+
 static void an_even_number_of_cpus_is_asked_for_by_annotation(void **state)
 {
     static const struct {
@@ -435,6 +459,7 @@ int main(void)
         cmocka_unit_test(the_overhead_has_a_term_for_each_thing),
         cmocka_unit_test(requests_and_limits_follow_the_domain),
         cmocka_unit_test(texts_and_numbers_are_kept_as_go_keeps_them),
+        cmocka_unit_test(guaranteed_ends_where_request_and_limit_part),
         cmocka_unit_test(an_even_number_of_cpus_is_asked_for_by_annotation),
         cmocka_unit_test(claims_of_devices_follow_their_gates),
         cmocka_unit_test(devices_that_are_not_permitted_are_all_named),
