@@ -2,10 +2,10 @@
  * The writes that bring what a pass derived to the API server: the launcher Pod, then the VMI, then the events that
  * belong to that status.
  *
- * A VMI that is Scheduled or Running belongs to virt-handler: only the members that this controller owns are patched,
- * each one tested for what the cache had, so that neither overwrites the other. When a test fails the cache may be
- * behind, or the server's copy may be written differently than Go would (a null left out): the same change with the
- * version as precondition tells, at once.
+ * A VMI that is Scheduled or Running belongs to virt-handler, and one that has ended to the VM controller, too: only
+ * the members that this controller owns are patched, each one tested for what the cache had, so that neither overwrites
+ * the other. When a test fails the cache may be behind, or the server's copy may be written differently than Go would
+ * (a null left out): the same change with the version as precondition tells, at once.
  */
 #include "virt/vmi/vmi_internal.h"
 
@@ -161,12 +161,20 @@ bool vmi_is_shared(const struct kv_vmi *vmi)
     return virt_vmi_is_phase(vmi, VIRT_PHASE_SCHEDULED) || virt_vmi_is_phase(vmi, VIRT_PHASE_RUNNING);
 }
 
+/* Of one that has ended the VM controller takes its finalizer away, and deletes it, at the same time. */
+static bool has_other_writers(const struct kv_vmi *vmi)
+{
+    return vmi_is_shared(vmi) || virt_vmi_is_final(vmi);
+}
+
 static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error *reterr)
 {
     const void *written = p->vmi;
     int r;
 
-    if (vmi_is_shared(p->vmi)) {
+    if (virt_vmi_is_final(p->vmi))
+        set_synchronized(p, after);
+    if (has_other_writers(p->vmi)) {
         r = patch_shared(p, after, &written, reterr);
     } else {
         set_synchronized(p, after);
