@@ -176,7 +176,8 @@ int kube_create(struct kube_request *req, const struct api_type *type, const voi
 {
     struct kube_error error = {0};
     struct api_any *any = kb_arena_copy(req->arena, object, type->size);
-    if (kb_empty(any->metadata.name) && !kb_empty(any->metadata.generate_name))
+    const bool generated = kb_empty(any->metadata.name) && !kb_empty(any->metadata.generate_name);
+    if (generated)
         any->metadata.name = generated_name(req, any->metadata.generate_name);
     struct write write = {
         .type = type,
@@ -190,6 +191,13 @@ int kube_create(struct kube_request *req, const struct api_type *type, const voi
         found = outcome_is_unknown(&error) ? find_created(req, &write, any, ret) : 0;
         if (found == 0)
             r = send_write(req, &write, ret, &error);
+    }
+    if (r < 0 && generated && kube_error_is_api(&error, 403)) {
+        /* Some admission plugins look before the server names an object, and their words go on to users: as it would
+         * have put them. */
+        any->metadata.name = "";
+        write.body = whole_text(req, type, any);
+        r = send_write(req, &write, ret, &error);
     }
     if (r == 0 || found > 0)
         return 0;

@@ -328,6 +328,18 @@ static void a_creation_that_is_refused_is_not_sent_again(void **state)
     assert_true(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error) < 0);
 }
 
+static void a_refusal_has_the_name_that_the_server_would_have_put(void **state)
+{
+    struct fixture *f = *state;
+    struct core_pod pod = {.metadata = {.generate_name = "a-", .namespace = "ns"}};
+    script_refuse(f->script, "POST", "*", 403, "Forbidden", "pods \"a-bcdfg\" is forbidden: no such class");
+    script_refuse(f->script, "POST", "*", 403, "Forbidden", "pods \"a-\" is forbidden: no such class");
+    assert_true(kube_create(f->req, &core_pod_type, &pod, NULL, &f->error) < 0);
+    assert_string_equal(f->error.message, "pods \"a-\" is forbidden: no such class");
+    assert_non_null(strstr(script_request(f->script, 0)->body, "\"name\":"));
+    assert_null(strstr(script_request(f->script, 1)->body, "\"name\":"));
+}
+
 static void a_deletion_whose_answer_is_lost_is_sent_again(void **state)
 {
     struct fixture *f = *state;
@@ -494,6 +506,7 @@ int main(void)
         TEST(a_creation_whose_name_someone_else_has_is_a_failure),
         TEST(a_creation_that_fails_twice_fails),
         TEST(a_creation_that_is_refused_is_not_sent_again),
+        TEST(a_refusal_has_the_name_that_the_server_would_have_put),
         TEST(a_deletion_whose_answer_is_lost_is_sent_again),
         TEST(an_informer_of_another_namespace_does_not_see_a_creation),
         TEST(a_deletion_names_the_uid_and_forgives_absence),
