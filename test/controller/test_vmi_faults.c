@@ -146,9 +146,21 @@ static void a_pod_gets_the_network_of_a_new_interface_whichever_request_fails(vo
 
 /* ---- caches that are behind ---- */
 
-/* An instance younger than the controller, whose Pod is made though the answer and the event don't arrive. */
-static void create_doubtfully(struct cluster *c)
+static bool cut_reads_of_pods(void *userdata, const struct script_request *request, struct script_reply *reply)
 {
+    const bool *cut = userdata;
+
+    if (!*cut || !kb_streq(request->method, "GET") || !strstr(request->path, "/pods"))
+        return false;
+    reply->cut = true;
+    return true;
+}
+
+/* An instance younger than the controller, whose Pod is made though neither answer nor event arrive, and which can't be
+ * looked for while `cut` says so. */
+static void create_doubtfully(struct cluster *c, bool *cut)
+{
+    cluster_intercept(c, cut_reads_of_pods, cut);
     cluster_advance(c, 2 * KB_NS_PER_S);
     cluster_hold(c, VIRT_POD);
     script_fail_request(cluster_script(c), 2, SCRIPT_CUT_AFTER);
@@ -160,35 +172,26 @@ static void create_doubtfully(struct cluster *c)
 static void a_pod_whose_creation_got_no_answer_is_not_made_twice(void **state)
 {
     struct cluster *c = *state;
+    bool cut = true;
 
-    create_doubtfully(c);
+    create_doubtfully(c, &cut);
+    cut = false;
     cluster_advance(c, LONG);
     assert_int_equal(vmi_pods(c, "virt-launcher-vmi1-"), 1);
     vmi_assert_phase(c, "Scheduling");
 }
 
-static bool refuse_lists(void *userdata, const struct script_request *request, struct script_reply *reply)
-{
-    const bool *refuse = userdata;
-
-    if (!*refuse || !strstr(request->path, "labelSelector"))
-        return false;
-    reply->cut = true;
-    return true;
-}
-
 static void nor_when_its_instance_was_lost_for_a_moment(void **state)
 {
     struct cluster *c = *state;
-    bool refuse = true;
+    bool cut = true;
 
-    cluster_intercept(c, refuse_lists, &refuse);
-    create_doubtfully(c);
+    create_doubtfully(c, &cut);
     cluster_settle(c);
     cluster_hold(c, VIRT_VMI);
     cluster_forget(c, VIRT_VMI, "vmi1");
     cluster_advance(c, KB_NS_PER_S); /* the next attempt finds no instance */
-    refuse = false;
+    cut = false;
     cluster_patch(c, VMIS, "vmi1", "{\"metadata\":{\"annotations\":{\"example.com/poke\":\"1\"}}}");
     cluster_let_go(c, VIRT_VMI, false);
     cluster_advance(c, LONG);
