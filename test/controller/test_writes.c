@@ -127,9 +127,9 @@ static void add_finalizer(struct cluster *c, int number)
     cluster_settle(c);
 }
 
-static void bring_up(struct cluster *c, int number)
+static void bring_up_with(struct cluster *c, int number, const char *metadata)
 {
-    create(c, number, "Always");
+    create_with(c, number, "Always", metadata);
     cluster_settle(c);
     add_finalizer(c, number);
     run_pod(c, number);
@@ -140,6 +140,11 @@ static void bring_up(struct cluster *c, int number)
     assert_string_equal(vm(c, number)->status.printable_status, "Running");
     assert_true(vm(c, number)->status.ready);
     cluster_writes(c);
+}
+
+static void bring_up(struct cluster *c, int number)
+{
+    bring_up_with(c, number, "");
 }
 
 /* ---- up ---- */
@@ -381,6 +386,30 @@ static void many_that_all_take_longer_say_so(void **state)
         assert_string_equal(vm(c, i)->status.printable_status, "Terminating");
 }
 
+/* A finalizer of somebody else, who never comes. */
+static void vms_that_others_keep_are_not_counted_among_many(void **state)
+{
+    struct cluster *c = *state;
+
+    for (int i = 0; i < MANY; i++) {
+        const char *launcher;
+
+        bring_up_with(c, i, ",\"finalizers\":[\"example.com/keep\"]");
+        launcher = pod(c, i);
+        cluster_delete(c, VMS, name_of(c, i));
+        cluster_settle(c);
+        end_guest(c, i);
+        cluster_delete(c, "pods", launcher);
+        cluster_advance(c, KB_NS_PER_S);
+        assert_null(vmi(c, i));
+        assert_non_null(vm(c, i));
+    }
+    bring_up(c, MANY);
+    cluster_delete(c, VMS, name_of(c, MANY));
+    cluster_advance(c, 900 * KB_NS_PER_MS);
+    assert_string_equal(vm(c, MANY)->status.printable_status, "Terminating");
+}
+
 /* ---- faults: what is held back is held back by memory alone ---- */
 
 static void add_both(struct virt_context *context, int threads)
@@ -468,6 +497,7 @@ int main(void)
         WRITES_TEST(a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end),
         WRITES_TEST(many_that_go_at_once_wait_for_each_other),
         WRITES_TEST(many_that_all_take_longer_say_so),
+        WRITES_TEST(vms_that_others_keep_are_not_counted_among_many),
         cmocka_unit_test(a_vm_comes_whichever_request_fails),
         cmocka_unit_test(a_vm_goes_whichever_request_fails),
     };

@@ -125,6 +125,11 @@ static int claim_vmi(struct vm_pass *pass, struct kube_error *reterr)
     return 0;
 }
 
+static void end_hold_of_deletion(struct vm_controller *controller, const char *key)
+{
+    virt_holds_end_deletion(controller->context->deletions, kv_vm_type.resource->kind, key);
+}
+
 /* The VMI goes first. Its VM tells of that when it takes longer than a moment. */
 static int wait_for_vmi(struct vm_pass *pass)
 {
@@ -150,6 +155,7 @@ static int delete_vm(struct vm_pass *pass, struct kube_error *reterr)
     api_strings_remove(&meta->finalizers, VIRT_FINALIZER_VM);
     if (vm_write_spec(pass, reterr) < 0)
         return kube_error_wrap(reterr, "removing the finalizer");
+    end_hold_of_deletion(pass->controller, pass->key);       /* whoever else keeps the VM */
     pass->untold = pass->stored->metadata.finalizers.n == 0; /* gone: there is no status to write any more */
     return VM_END;
 }
@@ -340,7 +346,7 @@ static int reconcile(void *self, struct kube_request *req, struct kube_error *re
         kube_expectations_forget(controller->vmis, key);
         kube_expectations_forget(controller->data_volumes, key);
         virt_holds_end(controller->starting, key);
-        virt_holds_end_deletion(controller->context->deletions, kv_vm_type.resource->kind, key);
+        end_hold_of_deletion(controller, key);
         virt_holds_end(controller->ending, key);
         return KUBE_DONE;
     }
