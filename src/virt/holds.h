@@ -4,8 +4,8 @@
  * Pod is ready at once, a deletion that nothing delays), so that the last one is written and not each.
  *
  * Rules for who holds: nothing that tells of an error or answers a user, and nothing for longer than the times below:
- * less than a second, but for one of many deletions. The state is this process' memory: what another leader held back
- * is told at once by its successor.
+ * a second at most, but for one of many deletions. The state is this process' memory: a successor tells at once of what
+ * another leader held back of a start, and begins anew with a deletion.
  *
  * Key: of the object ("namespace/name"). UID: of what the moment is about; one of another UID counts as none. Times are
  * of the injected clock. Threads: any.
