@@ -2,12 +2,15 @@
  * The simulated parts of a cluster: what acts on objects beside virt-controller, as far as the outside sees it in the
  * API. Nothing really runs: a Pod "runs" because the kubelet part writes so.
  *
- *   scheduler      gives Pods a node: node selectors, node and Pod affinity, taints; fewest Pods first. Counts no
- * resources kubelet        nodes with heartbeats; starts and removes the Pods of nodes virt-handler   VMIs from
- * Scheduled to Running to Succeeded, hotplugged volumes, both ends of live migrations virt-api       the subresources
- * of VMs and VMIs (start, stop, pause, freeze ...) cdi            DataVolumes get their claim, and succeed snapshotter
- * VolumeSnapshots become ready pvc-binder     claims are bound; a storage class gc             garbage collection: not
- * here, see lab/gc.h
+ *     scheduler     gives Pods a node: node selectors, node and Pod affinity, taints; fewest Pods first. Counts no
+ *                   resources
+ *     kubelet       nodes with heartbeats; starts and removes the Pods of nodes
+ *     virt-handler  VMIs from Scheduled to Running to Succeeded, hotplugged volumes, both ends of live migrations
+ *     virt-api      the subresources of VMs and VMIs (start, stop, pause, freeze ...)
+ *     cdi           DataVolumes get their claim, and succeed
+ *     snapshotter   VolumeSnapshots become ready
+ *     pvc-binder    claims are bound; a storage class
+ *     gc            garbage collection: not here, see lab/gc.h
  *
  * Each part can be left out or slowed down for the whole process, and left out for a namespace or a node by the
  * annotation `virt-lab/no-sim: PART,...` (or `all`; not gc) on it: so a test plays that part by hand. A Pod with the

@@ -1,12 +1,14 @@
 /*
  * What each run strategy does with the VMI that is there, or is not. One function a strategy, chosen by a table.
  *
- *     strategy         VMI exists                                          no VMI
- *     Always           final or to be stopped: delete it                   start (after the back-off of failed starts)
- *     RerunOnFailure   failed, succeeded or to be stopped: delete it;      start when asked to, or when the strategy is
- * new failed: ask for another start Manual           to be stopped: delete it                            start when
- * asked to Halted           delete it                                           asked to start: become Always Once -
- * start WaitAsReceiver   migration completed: back to the old strategy       start as receiver
+ *     strategy        VMI exists                               no VMI
+ *     Always          final or to be stopped: delete it        start (after the back-off of failed starts)
+ *     RerunOnFailure  final or to be stopped: delete it;       start when asked to, or when the strategy is new
+ *                     failed: ask for another start first
+ *     Manual          to be stopped: delete it                 start when asked to
+ *     Halted          delete it                                asked to start: become Always
+ *     Once            -                                        start
+ *     WaitAsReceiver  migrated here: back to the old strategy  start as receiver
  *
  * Source: the reference's syncRunStrategy, watch/vm/vm.go.
  */
