@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/strings.h"
+#include "base/time.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,4 +181,14 @@ void virt_holds_end_deletion(struct virt_holds *holds, const char *kind, const c
     char text[KEY_SIZE];
 
     virt_holds_end(holds, deletion_key(text, kind, key));
+}
+
+int64_t virt_moment_left(int64_t now_ns, const char *since, int64_t limit_ns)
+{
+    int64_t began, left;
+
+    if (!since || !kb_time_parse(since, &began))
+        return 0;
+    left = began + limit_ns - now_ns;
+    return left <= 0 || left > 2 * limit_ns ? 0 : min(left, limit_ns);
 }

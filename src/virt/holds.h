@@ -43,4 +43,11 @@ void virt_holds_end_deletion(struct virt_holds *holds, const char *kind, const c
 /* More than VIRT_HOLD_MANY deletions are held back. */
 bool virt_holds_many(struct virt_holds *holds);
 
+/*
+ * For a moment that begins with a time which the API server wrote (an object's creation, its deletion): how much of its
+ * `limit_ns` is left at `now_ns`; 0: none, or `since` is no time. The two clocks may differ. A time further ahead than
+ * the limit counts as over, so that nobody waits longer than twice the limit.
+ */
+int64_t virt_moment_left(int64_t now_ns, const char *since, int64_t limit_ns);
+
 #endif

@@ -56,8 +56,8 @@ static bool binds_with_consumer(const struct storage_storage_class *class)
 bool vm_claim_is_about_to_be_bound(struct vm_pass *pass, const struct core_pvc *pvc)
 {
     bool pending = kb_empty(pvc->status.phase) || kb_streq(pvc->status.phase, "Pending");
-    int64_t left = FRESH_NS - age_ns(pass, pvc);
-    if (!pending || left <= 0 || api_is_being_deleted(&pvc->metadata) || binds_with_consumer(class_of(pass, pvc)))
+    int64_t left = virt_moment_left(kube_now(pass->req), pvc->metadata.creation_timestamp, FRESH_NS);
+    if (!pending || left == 0 || api_is_being_deleted(&pvc->metadata) || binds_with_consumer(class_of(pass, pvc)))
         return false;
     kube_request_later(pass->req, left);
     return true;

@@ -140,16 +140,6 @@ static const struct core_pod *carrier(const struct volumes *v, const char *volum
     return NULL;
 }
 
-/* Nanoseconds that are left of a Pod's first half minute. */
-static int64_t youth_left(const struct volumes *v, const struct core_pod *pod)
-{
-    int64_t created;
-
-    if (!kb_time_parse(pod->metadata.creation_timestamp, &created))
-        return 0;
-    return created + TOGETHER_NS - kube_now(v->p->request);
-}
-
 static bool came_with(const struct kv_volume_status *status, const struct core_pod *pod)
 {
     return status->hotplug_volume && kb_streq(status->hotplug_volume->attach_pod_name, pod->metadata.name);
@@ -160,12 +150,14 @@ static bool came_with(const struct kv_volume_status *status, const struct core_p
 static const struct core_pod *attachment_of(const struct volumes *v, const struct kv_volume_status *status)
 {
     const struct core_pod *pod = v->attachment ? v->attachment : carrier(v, status->name);
+    int64_t left;
 
     if (!pod || api_is_being_deleted(&pod->metadata) || virt_pod_is_temporary(pod))
         return NULL;
-    if (v->attachment || came_with(status, pod) || youth_left(v, pod) <= 0)
+    left = virt_moment_left(kube_now(v->p->request), pod->metadata.creation_timestamp, TOGETHER_NS);
+    if (v->attachment || came_with(status, pod) || left == 0)
         return pod;
-    kube_request_later(v->p->request, youth_left(v, pod));
+    kube_request_later(v->p->request, left);
     return NULL;
 }
 
@@ -224,14 +216,14 @@ static int add_utility_volume(struct volumes *v, const struct kv_utility_volume 
  */
 static bool takes_its_time(struct volumes *v, const struct core_pod *pod)
 {
-    int64_t since, left;
+    int64_t left;
 
-    if (!api_is_being_deleted(&pod->metadata) || !kb_time_parse(pod->metadata.deletion_timestamp, &since))
+    if (!api_is_being_deleted(&pod->metadata))
         return false;
-    left = since + GOING_NS - kube_now(v->p->request);
+    left = virt_moment_left(kube_now(v->p->request), pod->metadata.deletion_timestamp, GOING_NS);
     if (left > 0)
         kube_request_later(v->p->request, left);
-    return left <= 0;
+    return left == 0;
 }
 
 static void add_leaving(struct volumes *v, const struct kv_volume_status *left)

@@ -1,4 +1,5 @@
 /* Tests of virt/holds. */
+#include "base/time.h"
 #include "virt/holds.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,6 +150,26 @@ static void deletions_that_take_their_time_are_not_among_many(void **state)
     assert_int_equal(deletion_ms(f, 101), 750);
 }
 
+static int64_t moment_s(int64_t began_s)
+{
+    char since[KB_TIME_TEXT];
+
+    kb_time_format(began_s * KB_NS_PER_S, since);
+    return virt_moment_left(1000 * KB_NS_PER_S, since, 10 * KB_NS_PER_S) / KB_NS_PER_S;
+}
+
+static void a_moment_ends_also_when_the_clocks_differ(void **state)
+{
+    (void)state;
+    assert_int_equal(moment_s(1000), 10);
+    assert_int_equal(moment_s(996), 6);
+    assert_int_equal(moment_s(990), 0);
+    assert_int_equal(moment_s(1005), 10); /* the API server's clock is ahead */
+    assert_int_equal(moment_s(1011), 0);
+    assert_int_equal(virt_moment_left(0, "", KB_NS_PER_S), 0);
+    assert_int_equal(virt_moment_left(0, NULL, KB_NS_PER_S), 0);
+}
+
 #define HOLDS_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -161,6 +182,7 @@ int main(void)
         HOLDS_TEST(many_deletions_are_held_while_others_end),
         HOLDS_TEST(one_of_many_is_not_held_for_ever),
         HOLDS_TEST(deletions_that_take_their_time_are_not_among_many),
+        cmocka_unit_test(a_moment_ends_also_when_the_clocks_differ),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
