@@ -16,22 +16,33 @@ struct scanner {
     char open[MOST_DEPTH]; /* '[' or '{' */
 };
 
-static bool fail(struct scanner *s, const char *where)
+static bool fail_at(struct scanner *s, char c, const char *where)
 {
     const char *quoted;
-    char byte[3] = {*s->at};
+    char byte[3] = {c};
 
-    if (s->at == s->end) {
-        s->fault = "unexpected end of JSON input";
-        return false;
+    if ((unsigned char)c >= 0x80) { /* Go takes the byte for a character: two bytes of UTF-8 */
+        byte[0] = (char)(0xc0 | (unsigned char)c >> 6);
+        byte[1] = (char)(0x80 | (c & 0x3f));
     }
-    if ((unsigned char)*s->at >= 0x80) { /* Go takes the byte for a character: two bytes of UTF-8 */
-        byte[0] = (char)(0xc0 | (unsigned char)*s->at >> 6);
-        byte[1] = (char)(0x80 | (*s->at & 0x3f));
-    }
-    quoted = *s->at == '\'' ? "\"\\'\"" : *s->at == '"' ? "\"\"\"" : *s->at ? kb_quote(s->arena, byte) : "\"\\x00\"";
+    quoted = c == '\'' ? "\"\\'\"" : c == '"' ? "\"\"\"" : c ? kb_quote(s->arena, byte) : "\"\\x00\"";
     s->fault = kb_arena_printf(s->arena, "invalid character '%.*s' %s", (int)strlen(quoted) - 2, quoted + 1, where);
     return false;
+}
+
+/* Where a space may be. */
+static bool fail(struct scanner *s, const char *where)
+{
+    if (s->at < s->end)
+        return fail_at(s, *s->at, where);
+    s->fault = "unexpected end of JSON input";
+    return false;
+}
+
+/* Where no space may be: Go takes the end for one. */
+static bool fail_inside(struct scanner *s, const char *where)
+{
+    return fail_at(s, s->at < s->end ? *s->at : ' ', where);
 }
 
 static bool next_is(const struct scanner *s, char c)
@@ -53,7 +64,7 @@ static void skip_space(struct scanner *s)
 static bool skip_digits(struct scanner *s, const char *where)
 {
     if (!next_is_digit(s))
-        return fail(s, where);
+        return fail_inside(s, where);
     while (next_is_digit(s))
         s->at++;
     return true;
@@ -85,12 +96,12 @@ static bool skip_escape(struct scanner *s)
     enum { HEX_DIGITS = 4 };
 
     if (s->at == s->end || !*s->at || !strchr("bfnrt\\/\"u", *s->at))
-        return fail(s, "in string escape code");
+        return fail_inside(s, "in string escape code");
     if (*s->at++ != 'u')
         return true;
     for (int i = 0; i < HEX_DIGITS; i++, s->at++)
         if (s->at == s->end || !isxdigit((unsigned char)*s->at))
-            return fail(s, "in \\u hexadecimal character escape");
+            return fail_inside(s, "in \\u hexadecimal character escape");
     return true;
 }
 
@@ -111,7 +122,7 @@ static bool skip_word(struct scanner *s, const char *word)
 {
     for (const char *expected = word; *expected; expected++, s->at++)
         if (!next_is(s, *expected))
-            return fail(s, kb_arena_printf(s->arena, "in literal %s (expecting '%c')", word, *expected));
+            return fail_inside(s, kb_arena_printf(s->arena, "in literal %s (expecting '%c')", word, *expected));
     return true;
 }
 
@@ -157,10 +168,8 @@ static bool skip_down(struct scanner *s)
         if (!next_is(s, '[') && !next_is(s, '{'))
             return skip_scalar(s);
         opening = *s->at++;
-        if (s->depth == MOST_DEPTH) {
-            s->fault = "exceeded max depth";
-            return false;
-        }
+        if (s->depth == MOST_DEPTH)
+            return fail_at(s, opening, "exceeded max depth");
         skip_space(s);
         if (next_is(s, opening == '[' ? ']' : '}')) {
             s->at++;

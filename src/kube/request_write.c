@@ -171,6 +171,19 @@ static int find_created(struct kube_request *req, const struct write *write, con
     return 1;
 }
 
+/* After a first try that failed with *error. What came late is there when the second is told that its name is taken. */
+static int create_again(struct kube_request *req, const struct write *write, const struct api_any *any,
+                        const void **ret, struct kube_error *error)
+{
+    const bool unknown = outcome_is_unknown(error);
+    const int found = unknown ? find_created(req, write, any, ret) : 0;
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (send_write(req, write, ret, error) == 0)
+        return 0;
+    return unknown && kube_error_is_already_exists(error) && find_created(req, write, any, ret) > 0 ? 0 : -1;
+}
+
 int kube_create(struct kube_request *req, const struct api_type *type, const void *object, const void **ret,
                 struct kube_error *reterr)
 {
@@ -186,22 +199,18 @@ int kube_create(struct kube_request *req, const struct api_type *type, const voi
         .namespace_ = any->metadata.namespace,
         .body = whole_text(req, type, any),
     };
-    int r = send_write(req, &write, ret, &error), found = 0;
-    if (r < 0 && is_worth_another_try(&error)) {
-        found = outcome_is_unknown(&error) ? find_created(req, &write, any, ret) : 0;
-        if (found == 0)
-            r = send_write(req, &write, ret, &error);
-    }
-    if (r < 0 && generated && kube_error_is_api(&error, 403)) {
+    int r = send_write(req, &write, ret, &error);
+    const bool unknown = r < 0 && outcome_is_unknown(&error);
+    if (r < 0 && is_worth_another_try(&error))
+        r = create_again(req, &write, any, ret, &error);
+    if (r < 0 && generated && !unknown && kube_error_is_api(&error, 403)) {
         /* Some admission plugins look before the server names an object, and their words go on to users: as it would
          * have put them. */
         any->metadata.name = "";
         write.body = whole_text(req, type, any);
         r = send_write(req, &write, ret, &error);
     }
-    if (r == 0 || found > 0)
-        return 0;
-    if (reterr)
+    if (r < 0 && reterr)
         *reterr = error;
     return r;
 }

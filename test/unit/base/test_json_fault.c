@@ -30,15 +30,18 @@ static void faults_are_named_as_go_names_them(void **state)
         {"\"a\nb\"", "invalid character '\\n' in string literal"},
         {"\"\\x\"", "invalid character 'x' in string escape code"},
         {"\"\\u00g0\"", "invalid character 'g' in \\u hexadecimal character escape"},
-        {"\"\\", END},
+        {"\"\\", "invalid character ' ' in string escape code"},
+        {"\"abc", END},
+        {"\"\\u12", "invalid character ' ' in \\u hexadecimal character escape"},
+        {"-", "invalid character ' ' in numeric literal"},
         {"\xc3\xa9", "invalid character '\xc3\x83' looking for beginning of value"},
         {"-x", "invalid character 'x' in numeric literal"},
         {"01", "invalid character '1' after top-level value"},
         {"1.x", "invalid character 'x' after decimal point in numeric literal"},
-        {"1e+", END},
+        {"1e+", "invalid character ' ' in exponent of numeric literal"},
         {"1e+x", "invalid character 'x' in exponent of numeric literal"},
         {"trUe", "invalid character 'U' in literal true (expecting 'u')"},
-        {"nul", END},
+        {"nul", "invalid character ' ' in literal null (expecting 'l')"},
         {"[true, false, null, -0.5E-3, 0, \"\\u00e9\\/\\n\", {}, [], {\"a\": {\"b\": [1]}}] ", NULL},
         {"\"\xff\"", NULL},
     };
@@ -60,7 +63,17 @@ static void depth_has_a_limit(void **state)
     (void)state;
     memset(text, '[', sizeof(text));
     assert_string_equal(kb_json_fault(arena, text, 10000), END);
-    assert_string_equal(kb_json_fault(arena, text, 10001), "exceeded max depth");
+    assert_string_equal(kb_json_fault(arena, text, 10001), "invalid character '[' exceeded max depth");
+}
+
+static void nothing_is_read_behind_the_end(void **state)
+{
+    kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
+    kb_cleanup_free char *text = kb_malloc(1);
+
+    (void)state;
+    *text = '[';
+    assert_string_equal(kb_json_fault(arena, text, 1), END);
 }
 
 int main(void)
@@ -68,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_are_named_as_go_names_them),
         cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(nothing_is_read_behind_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -296,6 +296,29 @@ static void a_creation_that_did_not_reach_the_server_is_sent_again(void **state)
     assert_string_equal(cached_version(f, PODS, "a"), "5");
 }
 
+static void a_creation_that_reached_the_server_late_is_found_and_seen(void **state)
+{
+    struct fixture *f = *state;
+    script_cut(f->script, "POST", "*");
+    script_refuse(f->script, "GET", "*", 404, "NotFound", "not found");
+    script_refuse(f->script, "POST", "*", 409, "AlreadyExists", "it is there");
+    script_answer(f->script, "GET", "*", 200, POD("a", "5", OWNED_BY("u1")));
+    assert_int_equal(kube_create(f->req, &core_pod_type, &owned, NULL, &f->error), 0);
+    assert_string_equal(cached_version(f, PODS, "a"), "5");
+}
+
+/* The first may still be under way: one without a name would be made beside it. */
+static void a_refusal_after_a_lost_answer_is_not_asked_without_a_name(void **state)
+{
+    struct fixture *f = *state;
+    struct core_pod pod = {.metadata = {.generate_name = "a-", .namespace = "ns"}};
+    script_cut(f->script, "POST", "*");
+    script_refuse(f->script, "GET", "*", 404, "NotFound", "not found");
+    script_refuse(f->script, "POST", "*", 403, "Forbidden", "exceeded quota");
+    assert_true(kube_create(f->req, &core_pod_type, &pod, NULL, &f->error) < 0);
+    assert_string_equal(f->error.message, "exceeded quota");
+}
+
 static void a_creation_whose_name_someone_else_has_is_a_failure(void **state)
 {
     static const char *const found[] = {
@@ -503,6 +526,8 @@ int main(void)
         TEST(a_creation_with_a_generated_name_sends_the_whole_name),
         TEST(a_creation_whose_answer_is_lost_is_found_and_seen),
         TEST(a_creation_that_did_not_reach_the_server_is_sent_again),
+        TEST(a_creation_that_reached_the_server_late_is_found_and_seen),
+        TEST(a_refusal_after_a_lost_answer_is_not_asked_without_a_name),
         TEST(a_creation_whose_name_someone_else_has_is_a_failure),
         TEST(a_creation_that_fails_twice_fails),
         TEST(a_creation_that_is_refused_is_not_sent_again),
