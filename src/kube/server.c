@@ -100,7 +100,8 @@ static void make_room(struct kube_server *server)
 {
     struct connection *oldest = NULL;
     for (struct connection *connection = server->connections; connection; connection = connection->next)
-        if (!connection->answering && connection->deadline != INT64_MAX)
+        if (!connection->answering && connection->deadline != INT64_MAX &&
+            (!oldest || connection->deadline <= oldest->deadline))
             oldest = connection;
     if (oldest)
         cut(oldest);

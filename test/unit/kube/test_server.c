@@ -580,6 +580,32 @@ static void a_flood_of_idle_connections_displaces_itself(void **state)
     stop(&f);
 }
 
+static void ask_and_read_head(int fd)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    char bytes[4096];
+    assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+    assert_true(recv(fd, bytes, sizeof bytes, 0) > 0);
+}
+
+static void a_connection_that_was_just_served_is_not_displaced(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f, NULL, NULL, 3600 * KB_NS_PER_S);
+    int served = connect_to(&f), idle[63];
+    for (size_t i = 0; i < KB_ARRAY_LEN(idle); i++)
+        idle[i] = connect_to(&f);
+    ask_and_read_head(served);
+    assert_alive(&f);
+    wait_closed(idle[0]);
+    ask_and_read_head(served);
+    close(served);
+    for (size_t i = 1; i < KB_ARRAY_LEN(idle); i++)
+        close(idle[i]);
+    stop(&f);
+}
+
 static void starting_fails_with_a_reason(void **state)
 {
     (void)state;
@@ -807,6 +833,7 @@ int main(void)
         cmocka_unit_test(an_answer_in_pieces_arrives_whole_and_ends_once),
         cmocka_unit_test(more_connections_than_allowed_wait_and_are_served_later),
         cmocka_unit_test(a_flood_of_idle_connections_displaces_itself),
+        cmocka_unit_test(a_connection_that_was_just_served_is_not_displaced),
         cmocka_unit_test(starting_fails_with_a_reason),
         cmocka_unit_test(the_wildcard_is_both_ipv4_and_ipv6),
         cmocka_unit_test(https_serves_the_certificate_of_the_files),
