@@ -46,6 +46,16 @@ int vm_update_vmi(struct vm_pass *pass, const struct kv_vmi *after, struct kube_
     return 0;
 }
 
+int vm_json_patch_vmi(struct vm_pass *pass, struct kube_json_patch *patch, struct kube_error *reterr)
+{
+    const void *answer;
+    if (kube_patch(pass->req, &kv_vmi_type, pass->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(patch), &answer,
+                   reterr) < 0)
+        return -1;
+    pass->vmi = answer;
+    return 0;
+}
+
 int vm_sync_networks(struct vm_pass *pass, struct kube_error *reterr)
 {
     struct kv_vmi_spec *template = &pass->vm->spec.template->spec;

@@ -37,18 +37,6 @@ static void take_member(struct vm_pass *pass, const char *name, const struct kv_
     change->has_empty |= empty != NULL;
 }
 
-static int write_change(struct vm_pass *pass, struct change *change, struct kube_error *reterr)
-{
-    const void *answer;
-    if (!change->has_empty)
-        return vm_update_vmi(pass, change->after, reterr);
-    if (kube_patch(pass->req, &kv_vmi_type, pass->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(&change->patch),
-                   &answer, reterr) < 0)
-        return -1;
-    pass->vmi = answer;
-    return 0;
-}
-
 static int update(struct vm_pass *pass, const char *const *members, size_t n, const char *refusal,
                   struct kube_error *reterr)
 {
@@ -63,7 +51,8 @@ static int update(struct vm_pass *pass, const char *const *members, size_t n, co
         return 0;
     if (virt_vmi_is_migrating(pass->vmi, kube_now(pass->req)))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "%s", refusal);
-    return write_change(pass, &change, reterr);
+    return change.has_empty ? vm_json_patch_vmi(pass, &change.patch, reterr)
+                            : vm_update_vmi(pass, change.after, reterr);
 }
 
 int vm_update_affinity(struct vm_pass *pass, struct kube_error *reterr)

@@ -30,14 +30,7 @@ int vm_sync_metadata_to_vmi(struct vm_pass *pass, struct kube_error *reterr)
     struct kube_json_patch patch = kube_json_patch_new(pass->req);
     bool changed = kube_json_patch_member(&patch, &kv_vmi_type, pass->vmi, after, "metadata.labels", true);
     changed |= kube_json_patch_member(&patch, &kv_vmi_type, pass->vmi, after, "metadata.annotations", true);
-    if (!changed)
-        return 0;
-    const void *answer;
-    if (kube_patch(pass->req, &kv_vmi_type, pass->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(&patch), &answer,
-                   reterr) < 0)
-        return -1;
-    pass->vmi = answer;
-    return 0;
+    return changed ? vm_json_patch_vmi(pass, &patch, reterr) : 0;
 }
 
 void vm_sync_pci_topology(struct vm_pass *pass)

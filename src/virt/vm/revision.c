@@ -142,12 +142,7 @@ static int annotate_generation(struct vm_pass *pass, int64_t generation, struct 
                 kb_arena_printf(pass->arena, "%lld", (long long)generation));
     struct kube_json_patch patch = kube_json_patch_new(pass->req);
     kube_json_patch_member(&patch, &kv_vmi_type, pass->vmi, after, "metadata.annotations", true);
-    const void *answer;
-    if (kube_patch(pass->req, &kv_vmi_type, pass->vmi, NULL, KUBE_JSON_PATCH, kube_json_patch_text(&patch), &answer,
-                   reterr) < 0)
-        return -1;
-    pass->vmi = answer;
-    return 0;
+    return vm_json_patch_vmi(pass, &patch, reterr);
 }
 
 int vm_bump_vmi_generation(struct vm_pass *pass, struct kube_error *reterr)

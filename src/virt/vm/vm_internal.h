@@ -110,6 +110,8 @@ int vm_with_instancetype(struct vm_pass *pass, const struct kv_vm **ret, struct 
 int vm_live_update(struct vm_pass *pass, const struct kv_vmi_spec **ret, struct kube_error *reterr);
 /* Writes what differs, if anything does; pass->vmi becomes the answer. */
 int vm_update_vmi(struct vm_pass *pass, const struct kv_vmi *after, struct kube_error *reterr);
+/* The same with a patch that names its own preconditions. */
+int vm_json_patch_vmi(struct vm_pass *pass, struct kube_json_patch *patch, struct kube_error *reterr);
 int vm_sync_networks(struct vm_pass *pass, struct kube_error *reterr);
 int vm_update_cpu(struct vm_pass *pass, struct kube_error *reterr);
 int vm_update_affinity(struct vm_pass *pass, struct kube_error *reterr);
