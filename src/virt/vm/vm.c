@@ -57,6 +57,14 @@ static bool is_stamped(const struct kv_vm *vm)
     return version && kb_streq(version, VIRT_API_VERSION);
 }
 
+/* The working copy anew: what is stored, with the status that the pass has derived. */
+static void start_over(struct vm_pass *pass)
+{
+    struct kv_vm_status derived = pass->vm->status;
+    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
+    pass->vm->status = derived;
+}
+
 int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
 {
     const void *answer = pass->stored;
@@ -64,10 +72,8 @@ int vm_write_spec(struct vm_pass *pass, struct kube_error *reterr)
         return -1;
     if (answer == pass->stored)
         return 0;
-    struct kv_vm_status kept = pass->vm->status;
     pass->stored = answer;
-    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
-    pass->vm->status = kept;
+    start_over(pass);
     return 0;
 }
 
@@ -221,10 +227,8 @@ static const struct step live_steps[] = {
  * that fails later has to do with it. */
 static void forget_changes(struct vm_pass *pass)
 {
-    const struct kv_vm *changed = pass->vm;
-    const struct kv_firmware *firmware = changed->spec.template->spec.domain.firmware;
-    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
-    pass->vm->status = changed->status;
+    const struct kv_firmware *firmware = pass->vm->spec.template->spec.domain.firmware;
+    start_over(pass);
     if (is_stamped(pass->stored))
         add_finalizer(pass);
     else
@@ -313,9 +317,7 @@ static int write_spec_or_tell(struct vm_pass *pass, struct kube_error *reterr)
     vm_fail(pass, VM_REASON_UPDATE_FAILED,
             "Error encountered when trying to update vm according to add volume and/or memory dump requests: %s",
             reterr->message);
-    struct kv_vm_status kept = pass->vm->status;
-    pass->vm = KUBE_EDIT(pass->req, kv_vm, pass->stored);
-    pass->vm->status = kept;
+    start_over(pass);
     pass->settled = false;
     return 0;
 }
