@@ -172,12 +172,11 @@ static int write_vmi(struct vmi_pass *p, struct kv_vmi *after, struct kube_error
     const void *written = p->vmi;
     int r;
 
-    if (virt_vmi_is_final(p->vmi))
+    if (!vmi_is_shared(p->vmi))
         set_synchronized(p, after);
     if (has_other_writers(p->vmi)) {
         r = patch_shared(p, after, &written, reterr);
     } else {
-        set_synchronized(p, after);
         note_transition(p, after);
         r = kube_update(p->request, &kv_vmi_type, p->vmi, after, &written, reterr);
     }

@@ -290,23 +290,25 @@ static void let_go(struct kv_vmi *after)
 }
 
 /* The VM controller's finalizer is the VM's business while there is one that records. */
-static void let_vm_go(struct vmi_pass *p, struct kv_vmi *after)
+static void let_vm_go(struct vmi_pass *p, const struct kv_vm *vm, struct kv_vmi *after)
 {
-    if (after->metadata.finalizers.n > 0 && virt_vm_is_done_with(owner_of(p), p->vmi))
+    if (after->metadata.finalizers.n > 0 && virt_vm_is_done_with(vm, p->vmi))
         api_strings_remove(&after->metadata.finalizers, VIRT_FINALIZER_VM);
 }
 
 static int derive_final(struct vmi_pass *p, struct kv_vmi *after, const struct vmi_phase_facts *facts,
                         struct kube_error *reterr)
 {
+    const struct kv_vm *vm = owner_of(p);
+
     (void)facts;
     (void)reterr;
     if (p->pods.n == 0) {
         let_go(after);
         vmi_set_launcher_image(p, after, "");
     }
-    if (p->pods.n == 0 || !owner_of(p))
-        let_vm_go(p, after);
+    if (p->pods.n == 0 || !vm)
+        let_vm_go(p, vm, after);
     return 0;
 }
 
@@ -317,7 +319,7 @@ static int derive_waiting(struct vmi_pass *p, struct kv_vmi *after, const struct
     if (!facts->being_deleted)
         return 0;
     let_go(after);
-    let_vm_go(p, after);
+    let_vm_go(p, owner_of(p), after);
     return 0;
 }
 

@@ -14,7 +14,6 @@
 
 #include "api/meta.h"
 #include "base/strings.h"
-#include "base/time.h"
 #include "base/vec.h"
 #include "virt/storage/backend_storage.h"
 #include <stdlib.h>
