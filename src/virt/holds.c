@@ -63,18 +63,25 @@ static void drop(struct virt_holds *holds, struct entry *entry)
     free(entry);
 }
 
-void virt_holds_begin(struct virt_holds *holds, const char *key, const char *uid)
+/* With the lock held. */
+static struct entry *begin(struct virt_holds *holds, const char *key, const char *uid)
 {
     const size_t size = strlen(uid) + 1;
-    struct entry *entry;
+    struct entry *entry = find(holds, key, uid);
 
+    if (entry)
+        return entry;
+    entry = kb_malloc(sizeof *entry + size);
+    entry->since = holds->clock->mono(holds->clock);
+    memcpy(entry->uid, uid, size);
+    drop(holds, kb_map_put(holds->entries, key, entry));
+    return entry;
+}
+
+void virt_holds_begin(struct virt_holds *holds, const char *key, const char *uid)
+{
     pthread_mutex_lock(&holds->lock);
-    if (!find(holds, key, uid)) {
-        entry = kb_malloc(sizeof *entry + size);
-        entry->since = holds->clock->mono(holds->clock);
-        memcpy(entry->uid, uid, size);
-        drop(holds, kb_map_put(holds->entries, key, entry));
-    }
+    begin(holds, key, uid);
     pthread_mutex_unlock(&holds->lock);
 }
 
@@ -164,14 +171,10 @@ static const char *deletion_key(char *to, const char *kind, const char *key)
 int64_t virt_holds_deletion(struct virt_holds *holds, const char *kind, const char *key, const char *uid)
 {
     char text[KEY_SIZE];
-    struct entry *entry;
     int64_t left;
 
-    deletion_key(text, kind, key);
-    virt_holds_begin(holds, text, uid);
     pthread_mutex_lock(&holds->lock);
-    entry = find(holds, text, uid);
-    left = entry ? judge(holds, entry) : 0;
+    left = judge(holds, begin(holds, deletion_key(text, kind, key), uid));
     pthread_mutex_unlock(&holds->lock);
     return left;
 }

@@ -34,6 +34,7 @@ void virt_holds_end(struct virt_holds *holds, const char *key);
 bool virt_holds_age(struct virt_holds *holds, const char *key, const char *uid, int64_t *ret_ns);
 /* How long to wait still before writing; 0: no longer, or it has not begun. */
 int64_t virt_holds_left(struct virt_holds *holds, const char *key, const char *uid, int64_t limit_ns);
+
 /* ---- deletions: in a `holds` of their own, of objects of several kinds ---- */
 
 /* How long to wait still before telling that an object is being deleted; the first question begins it. Once over, it
