@@ -68,43 +68,42 @@ static const enum script_fault faults[] = {SCRIPT_CUT_BEFORE, SCRIPT_CUT_AFTER, 
                                            SCRIPT_TIMEOUT};
 enum { MOST_REQUESTS = 12 };
 
-static void an_instance_comes_up_whichever_request_fails(void **state)
+/* Each time from the start: `before`, then `act` with one of its first `most` requests failing, then `check`. */
+static void sweep(int most, void (*before)(struct cluster *c), void (*act)(struct cluster *c),
+                  void (*check)(struct cluster *c))
 {
-    (void)state;
     for (size_t f = 0; f < KB_ARRAY_LEN(faults); f++)
-        for (int k = 1; k <= MOST_REQUESTS; k++) {
+        for (int k = 1; k <= most; k++) {
             void *fixture;
             struct cluster *c;
 
             vmi_set_up(&fixture);
             c = fixture;
-            cluster_settle(c);
+            before(c);
             script_fail_request(cluster_script(c), k, faults[f]);
             print_message("fault %d in request %d\n", (int)faults[f], k);
-            bring_up(c);
-            assert_is_up(c);
+            act(c);
+            check(c);
             vmi_tear_down(&fixture);
         }
+}
+
+static void an_instance_comes_up_whichever_request_fails(void **state)
+{
+    (void)state;
+    sweep(MOST_REQUESTS, cluster_settle, bring_up, assert_is_up);
+}
+
+static void assert_is_gone(struct cluster *c)
+{
+    assert_null(vmi_get(c));
+    assert_int_equal(vmi_pods(c, "virt-launcher-vmi1-"), 0);
 }
 
 static void an_instance_goes_whichever_request_fails(void **state)
 {
     (void)state;
-    for (size_t f = 0; f < KB_ARRAY_LEN(faults); f++)
-        for (int k = 1; k <= MOST_REQUESTS; k++) {
-            void *fixture;
-            struct cluster *c;
-
-            vmi_set_up(&fixture);
-            c = fixture;
-            bring_up(c);
-            script_fail_request(cluster_script(c), k, faults[f]);
-            print_message("fault %d in request %d\n", (int)faults[f], k);
-            take_down(c);
-            assert_null(vmi_get(c));
-            assert_int_equal(vmi_pods(c, "virt-launcher-vmi1-"), 0);
-            vmi_tear_down(&fixture);
-        }
+    sweep(MOST_REQUESTS, bring_up, take_down, assert_is_gone);
 }
 
 /* The plug-in is fast: the Pod says that it has the network at once. */
@@ -121,27 +120,19 @@ static void plug_interface(struct cluster *c)
     cluster_advance(c, LONG);
 }
 
+static void assert_has_network(struct cluster *c)
+{
+    const char *networks = api_map_get(&vmi_pod(c)->metadata.annotations, "k8s.v1.cni.cncf.io/networks");
+
+    assert_non_null(networks);
+    assert_non_null(strstr(networks, "blue"));
+}
+
 /* What asks for the Pod's list is an interface that the VMI's status does not have yet. */
 static void a_pod_gets_the_network_of_a_new_interface_whichever_request_fails(void **state)
 {
     (void)state;
-    for (size_t f = 0; f < KB_ARRAY_LEN(faults); f++)
-        for (int k = 1; k <= 3; k++) {
-            const char *networks;
-            void *fixture;
-            struct cluster *c;
-
-            vmi_set_up(&fixture);
-            c = fixture;
-            bring_up(c);
-            script_fail_request(cluster_script(c), k, faults[f]);
-            print_message("fault %d in request %d\n", (int)faults[f], k);
-            plug_interface(c);
-            networks = api_map_get(&vmi_pod(c)->metadata.annotations, "k8s.v1.cni.cncf.io/networks");
-            assert_non_null(networks);
-            assert_non_null(strstr(networks, "blue"));
-            vmi_tear_down(&fixture);
-        }
+    sweep(3, bring_up, plug_interface, assert_has_network);
 }
 
 /* ---- caches that are behind ---- */

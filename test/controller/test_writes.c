@@ -235,14 +235,22 @@ static void another_leader_tells_at_once_what_was_held_back(void **state)
 
 /* ---- down ---- */
 
-static void a_vm_that_goes_at_once_takes_six_writes(void **state)
+/* Of VM 1, which runs. Returns the name of its launcher Pod. */
+static const char *delete_running(struct cluster *c)
 {
-    struct cluster *c = *state;
     const char *launcher;
 
     bring_up(c, 1);
     launcher = pod(c, 1);
     cluster_delete(c, VMS, "vm1");
+    return launcher;
+}
+
+static void a_vm_that_goes_at_once_takes_six_writes(void **state)
+{
+    struct cluster *c = *state;
+    const char *launcher = delete_running(c);
+
     cluster_settle(c);
     assert_string_equal(cluster_writes(c), "DELETE virtualmachineinstances, DELETE pods");
     end_guest(c, 1);
@@ -261,11 +269,8 @@ static void a_vm_that_goes_at_once_takes_six_writes(void **state)
 static void the_word_of_virt_handler_may_come_after_its_pod_has_gone(void **state)
 {
     struct cluster *c = *state;
-    const char *launcher;
+    const char *launcher = delete_running(c);
 
-    bring_up(c, 1);
-    launcher = pod(c, 1);
-    cluster_delete(c, VMS, "vm1");
     cluster_settle(c);
     cluster_hold(c, VIRT_VMI);
     end_guest(c, 1);
@@ -281,11 +286,8 @@ static void the_word_of_virt_handler_may_come_after_its_pod_has_gone(void **stat
 static void a_vm_whose_virt_handler_is_silent_goes_all_the_same(void **state)
 {
     struct cluster *c = *state;
-    const char *launcher;
+    const char *launcher = delete_running(c);
 
-    bring_up(c, 1);
-    launcher = pod(c, 1);
-    cluster_delete(c, VMS, "vm1");
     cluster_settle(c);
     cluster_delete(c, "pods", launcher);
     cluster_settle(c);
@@ -333,11 +335,8 @@ static void a_vm_that_stops_keeps_its_vmi_until_it_has_recorded_the_end(void **s
 static void a_vm_that_was_told_of_leaves_both_finalizers_to_one_write_too(void **state)
 {
     struct cluster *c = *state;
-    const char *launcher;
+    const char *launcher = delete_running(c);
 
-    bring_up(c, 1);
-    launcher = pod(c, 1);
-    cluster_delete(c, VMS, "vm1");
     cluster_advance(c, 5 * KB_NS_PER_S);
     cluster_writes(c);
     end_guest(c, 1);
