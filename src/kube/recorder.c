@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #define MAX_WAITING  1000
-#define MAX_TRIES    16 /* more than a minute */
+#define MAX_TRIES    16 /* about a minute */
 #define MAX_REFUSALS 5  /* of one event: the others wait behind it */
 #define FIRST_NS     (100 * KB_NS_PER_MS)
 #define RETRY_NS     (10 * KB_NS_PER_S) /* the longest pause */
