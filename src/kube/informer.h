@@ -23,6 +23,7 @@ struct kube_informer_spec {
     const struct kube_index *indexes;
     size_t n_indexes;
     const struct api_projection *projection; /* NULL: all members */
+    bool busy;                               /* its objects change often */
     bool note_form;                          /* objects tell whether a whole write would change their spec */
 };
 

@@ -79,6 +79,7 @@ static void ask(struct kube_informer *informer)
         .path = request_path(informer, arena, timeout_s),
         /* A watch has no time-out of its own, so that it goes with the streams; the server ends it after timeout_s. */
         .timeout_ns = page ? PAGE_TIMEOUT_NS : 0,
+        .busy = !page && informer->spec->busy,
         .idle_timeout_ns = page ? 0 : (timeout_s + WATCH_GRACE_S) * KB_NS_PER_S,
     };
     struct kube_reflection *reflection = kb_malloc(sizeof(*reflection));

@@ -23,6 +23,7 @@ struct kube_http_request {
     size_t body_length;
     int64_t timeout_ns;      /* for the whole exchange; 0: none (watches) */
     int64_t idle_timeout_ns; /* abort when nothing arrives for so long; 0: none */
+    bool busy;               /* of a watch: much will arrive; it shares no connection with those that are quiet */
 };
 
 struct kube_http_head {

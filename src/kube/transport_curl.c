@@ -39,9 +39,9 @@
 #define FAR_TIMER_MS        2000
 #define TIMER_SLACK_MS      4000
 
-enum { LANE_REQUESTS, LANE_STREAMS, N_LANES, WAKE = N_LANES };
+enum { LANE_REQUESTS, LANE_QUIET, LANE_BUSY, N_LANES, WAKE = N_LANES };
 
-static const long buffer_sizes[N_LANES] = {[LANE_REQUESTS] = 16384, [LANE_STREAMS] = 2048};
+static const long buffer_sizes[N_LANES] = {[LANE_REQUESTS] = 16384, [LANE_QUIET] = 2048, [LANE_BUSY] = 16384};
 
 struct transport;
 
@@ -134,7 +134,7 @@ static struct kube_exchange *new_exchange(struct transport *t, const struct kube
     x->request.path = put(&at, r->path, path);
     x->request.content_type = r->content_type ? put(&at, r->content_type, type) : NULL;
     x->request.body = put(&at, r->body, r->body_length);
-    x->lane = &t->lanes[r->timeout_ns > 0 ? LANE_REQUESTS : LANE_STREAMS];
+    x->lane = &t->lanes[r->timeout_ns > 0 ? LANE_REQUESTS : r->busy ? LANE_BUSY : LANE_QUIET];
     x->active_at = now(t);
     x->deadline = r->timeout_ns > 0 ? x->active_at + r->timeout_ns : INT64_MAX;
     return x;
@@ -667,7 +667,7 @@ static void drain(struct lane *lane)
 {
     int running;
     uint64_t before;
-    if (lane->index != LANE_STREAMS)
+    if (lane->index == LANE_REQUESTS)
         return;
     while (lane->cut) {
         before = lane->pieces;
