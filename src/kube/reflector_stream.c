@@ -117,10 +117,13 @@ static int take_event(struct kube_reflection *reflection, yyjson_val *event)
         bookmark(informer, metadata, version);
     } else {
         informer->events++;
-        if (!kb_streq(type, "DELETED"))
+        if (kb_streq(type, "DELETED")) {
+            if (take_out(reflection, object) < 0)
+                return -1;
+        } else if (!kube_store_repeats(informer->store, text_at(metadata, "namespace"), text_at(metadata, "name"),
+                                       version)) {
             put(informer, object);
-        else if (take_out(reflection, object) < 0)
-            return -1;
+        }
     }
     if (!is_current(reflection))
         return -1;

@@ -40,12 +40,17 @@ static const char *version_text(const struct api_object *object)
 }
 
 /* Versions that can't be compared count as newer. */
-static bool is_newer(const struct api_object *object, const struct api_object *than)
+static bool version_is_newer(const char *version, const struct api_object *than)
 {
     uint64_t a, b;
-    if (kube_version_parse(version_text(object), &a) && kube_version_parse(version_text(than), &b))
+    if (kube_version_parse(version, &a) && kube_version_parse(version_text(than), &b))
         return a > b;
-    return !kb_streq(version_text(object), version_text(than));
+    return !kb_streq(version, version_text(than));
+}
+
+static bool is_newer(const struct api_object *object, const struct api_object *than)
+{
+    return version_is_newer(version_text(object), than);
 }
 
 static void note_reached(struct kube_store *store, const char *version)
@@ -259,6 +264,17 @@ void kube_store_apply(struct kube_store *store, const struct api_object *object)
     if (!store->in_list)
         note_reached(store, version_text(object));
     unlock(store);
+}
+
+bool kube_store_repeats(struct kube_store *store, const char *namespace_, const char *name, const char *version)
+{
+    pthread_mutex_lock(&store->lock);
+    const struct kube_slot *slot = store->in_list ? NULL : kube_store_lookup(store, namespace_, name);
+    const bool repeats = slot && !version_is_newer(version, slot->object);
+    if (repeats)
+        note_reached(store, version);
+    pthread_mutex_unlock(&store->lock);
+    return repeats;
 }
 
 void kube_store_remove(struct kube_store *store, const struct api_object *last_state)
