@@ -1,7 +1,7 @@
 /*
  * HTTP to one API server, as an interface, so that tests script it and faults are injected. The real one
  * (transport_curl.c) is a thread around libcurl's multi interface: HTTP/2 with all requests and watches multiplexed
- * over one or two connections, HTTP/1.1 where the server has no h2.
+ * over three connections (requests, busy watches, quiet ones), HTTP/1.1 where the server has no h2.
  *
  * Threads: start, cancel and post may be called from any thread. Callbacks of exchanges and posted functions run on the
  * transport's own thread, one at a time, and must not block; they may start, cancel and post.
