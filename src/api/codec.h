@@ -61,6 +61,9 @@ yyjson_mut_val *api_encode_value(yyjson_mut_doc *doc, const struct api_type *typ
 /* One field of a struct (a whole list, map, sub-struct): what a JSON patch carries. NULL when the omit rule leaves it
  * out. */
 yyjson_mut_val *api_encode_field(yyjson_mut_doc *doc, const struct api_field *field, const void *data, unsigned flags);
+/* The same as text, appended; false, and nothing is appended, when the omit rule leaves it out. */
+bool api_encode_field_text(const struct api_field *field, const void *data, struct kb_strbuf *ret);
+bool api_field_is_omitted(const struct api_field *field, const void *data);
 /* Appends `type`'s value as Go's fmt "%v"-free JSON into an arena string: api_encode into an arena. */
 const char *api_encode_text(struct kb_arena *arena, const struct api_type *type, const void *data, unsigned flags);
 

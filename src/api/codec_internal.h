@@ -109,8 +109,6 @@ extern const uint64_t api_empty_items[2];
 /* True when the member holds its zero value; nil and empty lists and maps are both zero. */
 bool api_field_is_zero(const struct api_field *field, const void *data);
 bool api_is_zero(const struct api_type *type, const void *data);
-/* True when the omit rule leaves the field out. */
-bool api_field_is_omitted(const struct api_field *field, const void *data);
 
 /* Strings packed without padding into pieces of an arena. */
 struct api_text_pool {

@@ -146,6 +146,16 @@ yyjson_mut_val *api_encode_field(yyjson_mut_doc *doc, const struct api_field *fi
     return as_value(doc, &text);
 }
 
+bool api_encode_field_text(const struct api_field *field, const void *data, struct kb_strbuf *ret)
+{
+    struct encoder e = {.out = ret};
+
+    if (api_field_is_omitted(field, data))
+        return false;
+    write_field(&e, field, data);
+    return true;
+}
+
 yyjson_mut_val *api_encode_one(yyjson_mut_doc *doc, const struct api_field *field, const void *value)
 {
     kb_cleanup_strbuf struct kb_strbuf text = {0};

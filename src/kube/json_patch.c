@@ -53,17 +53,29 @@ const char *kube_json_pointer_escape(struct kb_arena *arena, const char *member)
 /* The member's JSON text; NULL when it is absent. */
 static const char *member_text(struct kb_arena *arena, const struct api_type *type, const void *data, const char *path)
 {
+    struct kb_strbuf text = {.arena = arena};
     const struct api_field *field;
     const char *address = api_field_at(type, data, path, &field);
-    if (!address)
+    if (!address || !api_encode_field_text(field, address - field->offset, &text))
         return NULL;
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    yyjson_mut_val *value = api_encode_field(doc, field, address - field->offset, 0);
-    char *text = value && !yyjson_mut_is_null(value) ? yyjson_mut_val_write(value, 0, NULL) : NULL;
-    const char *copy = text ? kb_arena_strdup(arena, text) : NULL;
-    free(text);
-    yyjson_mut_doc_free(doc);
-    return copy;
+    return kb_streq(kb_strbuf_text(&text), "null") ? NULL : kb_strbuf_text(&text);
+}
+
+static bool is_absent(struct kb_arena *arena, const struct api_type *type, const void *data, const char *path)
+{
+    const struct api_field *field;
+    const char *address = api_field_at(type, data, path, &field);
+    if (address && field->shape == API_VALUE && field->kind == API_STRUCT) /* without writing a whole status */
+        return api_field_is_omitted(field, address - field->offset);
+    return !member_text(arena, type, data, path);
+}
+
+/* Most members of most patches: found out without text. */
+static bool is_unchanged(const struct api_type *type, const void *before, const void *after, const char *path)
+{
+    const struct api_field *field;
+    const char *a = api_field_at(type, before, path, &field), *b = api_field_at(type, after, path, &field);
+    return a && b && api_equal_field(field, a - field->offset, b - field->offset);
 }
 
 /* The shortest beginning of the path that is absent in `data`; the whole path when none is. */
@@ -71,7 +83,7 @@ static const char *first_absent(struct kb_arena *arena, const struct api_type *t
 {
     for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.')) {
         const char *parent = kb_arena_strndup(arena, path, (size_t)(dot - path));
-        if (!member_text(arena, type, data, parent))
+        if (is_absent(arena, type, data, parent))
             return parent;
     }
     return path;
@@ -90,6 +102,8 @@ static const char *pointer_of(struct kb_arena *arena, const char *path)
 bool kube_json_patch_member(struct kube_json_patch *p, const struct api_type *type, const void *before,
                             const void *after, const char *dotted_path, bool with_test)
 {
+    if (is_unchanged(type, before, after, dotted_path))
+        return false;
     const char *path = first_absent(p->arena, type, before, dotted_path);
     const char *old = member_text(p->arena, type, before, path);
     const char *new = member_text(p->arena, type, after, path);

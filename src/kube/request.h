@@ -101,8 +101,8 @@ struct kube_json_patch kube_json_patch_new(struct kube_request *req);
 void kube_json_patch_op(struct kube_json_patch *p, const char *op, const char *path,
                         const char *json_value /* NULL: none */);
 /* test + replace|add of one member of two objects of a type, by its path from the root ("/spec/volumes"), when it
- * differs: before absent and after present: test null-or-absent + add; and so on. Returns true when operations were
- * added. */
+ * differs (api_equal_field): before absent and after present: test null-or-absent + add; and so on. Returns true when
+ * operations were added. */
 bool kube_json_patch_member(struct kube_json_patch *p, const struct api_type *type, const void *before,
                             const void *after, const char *dotted_path, bool with_test);
 const char *kube_json_patch_text(struct kube_json_patch *p);
