@@ -14,12 +14,6 @@
 
 #define KEPT_LINE_MEMORY (64u << 10)
 
-static const char *text_at(yyjson_val *object, const char *member)
-{
-    const char *text = yyjson_get_str(yyjson_obj_get(object, member));
-    return text ? text : "";
-}
-
 static bool is_current(const struct kube_reflection *reflection)
 {
     return reflection->informer->current == reflection && !reflection->failed;
@@ -40,7 +34,7 @@ static int need_list(struct kube_reflection *reflection)
 
 static void tell_unreadable(struct kube_informer *informer, yyjson_val *metadata, struct kube_error *error)
 {
-    kube_error_wrap(error, "%s/%s", text_at(metadata, "namespace"), text_at(metadata, "name"));
+    kube_error_wrap(error, "%s/%s", kube_text_at(metadata, "namespace"), kube_text_at(metadata, "name"));
     kube_informer_tell_error(informer, error);
 }
 
@@ -50,7 +44,7 @@ static void put(struct kube_informer *informer, yyjson_val *value)
     struct kube_error error;
     yyjson_val *metadata = yyjson_obj_get(value, "metadata");
     if (api_decode_shared(informer->spec->type, value, informer->spec->projection, &object, &error) < 0) {
-        kube_store_keep(informer->store, text_at(metadata, "namespace"), text_at(metadata, "name"));
+        kube_store_keep(informer->store, kube_text_at(metadata, "namespace"), kube_text_at(metadata, "name"));
         tell_unreadable(informer, metadata, &error);
         return;
     }
@@ -71,12 +65,26 @@ static int take_out(struct kube_reflection *reflection, yyjson_val *value)
     return 0;
 }
 
+/* Own writes are in the store before their events come, and those need not be decoded. */
+static int take_change(struct kube_reflection *reflection, bool deleted, yyjson_val *object, yyjson_val *metadata,
+                       const char *version)
+{
+    struct kube_store *store = reflection->informer->store;
+    const char *namespace_ = kube_text_at(metadata, "namespace"), *name = kube_text_at(metadata, "name");
+    reflection->informer->events++;
+    if (deleted)
+        return kube_store_repeats_removal(store, namespace_, name, version) ? 0 : take_out(reflection, object);
+    if (!kube_store_repeats(store, namespace_, name, version))
+        put(reflection->informer, object);
+    return 0;
+}
+
 static void bookmark(struct kube_informer *informer, yyjson_val *metadata, const char *version)
 {
     yyjson_val *annotations = yyjson_obj_get(metadata, "annotations");
     if (informer->phase == KUBE_REFLECT_WATCH)
         kube_store_reached(informer->store, version);
-    else if (kb_streq(text_at(annotations, "k8s.io/initial-events-end"), "true"))
+    else if (kb_streq(kube_text_at(annotations, "k8s.io/initial-events-end"), "true"))
         kube_informer_listed(informer, version);
 }
 
@@ -97,10 +105,10 @@ static int check_order(struct kube_reflection *reflection, const char *version)
 static int take_event(struct kube_reflection *reflection, yyjson_val *event)
 {
     struct kube_informer *informer = reflection->informer;
-    const char *type = text_at(event, "type");
+    const char *type = kube_text_at(event, "type");
     yyjson_val *object = yyjson_obj_get(event, "object");
     yyjson_val *metadata = yyjson_obj_get(object, "metadata");
-    const char *version = text_at(metadata, "resourceVersion");
+    const char *version = kube_text_at(metadata, "resourceVersion");
     if (kb_streq(type, "ERROR")) {
         kube_error_from_status(&reflection->failure, object);
         return fail(reflection);
@@ -113,18 +121,10 @@ static int take_event(struct kube_reflection *reflection, yyjson_val *event)
         return -1;
     reflection->events++;
     informer->last_event_mono = informer->clock->mono(informer->clock);
-    if (kb_streq(type, "BOOKMARK")) {
+    if (kb_streq(type, "BOOKMARK"))
         bookmark(informer, metadata, version);
-    } else {
-        informer->events++;
-        if (kb_streq(type, "DELETED")) {
-            if (take_out(reflection, object) < 0)
-                return -1;
-        } else if (!kube_store_repeats(informer->store, text_at(metadata, "namespace"), text_at(metadata, "name"),
-                                       version)) {
-            put(informer, object);
-        }
-    }
+    else if (take_change(reflection, kb_streq(type, "DELETED"), object, metadata, version) < 0)
+        return -1;
     if (!is_current(reflection))
         return -1;
     if (informer->phase == KUBE_REFLECT_WATCH) {
@@ -195,7 +195,7 @@ static int take_list(struct kube_reflection *reflection, yyjson_val *list, bool 
     struct kube_informer *informer = reflection->informer;
     yyjson_val *metadata = yyjson_obj_get(list, "metadata"), *item;
     yyjson_arr_iter items = yyjson_arr_iter_with(yyjson_obj_get(list, "items"));
-    if (!*text_at(metadata, "resourceVersion"))
+    if (!*kube_text_at(metadata, "resourceVersion"))
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "list without a version");
     while ((item = yyjson_arr_iter_next(&items))) {
         informer->events++;
@@ -204,10 +204,10 @@ static int take_list(struct kube_reflection *reflection, yyjson_val *list, bool 
             return kube_error_set(reterr, KUBE_ERROR_CANCELLED, "stopped");
     }
     kb_strbuf_clear(&informer->next_page);
-    kb_strbuf_puts(&informer->next_page, text_at(metadata, "continue"));
+    kb_strbuf_puts(&informer->next_page, kube_text_at(metadata, "continue"));
     *ret_complete = informer->next_page.length == 0;
     if (*ret_complete)
-        kube_informer_listed(informer, text_at(metadata, "resourceVersion"));
+        kube_informer_listed(informer, kube_text_at(metadata, "resourceVersion"));
     return 0;
 }
 

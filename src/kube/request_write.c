@@ -5,7 +5,7 @@
  *
  * The answer is put into every store of its kind that would have it, so that the next look-up sees it: where an object
  * of its key is already, and where a new one matches the informer's selector. What a store keeps only in part is
- * decoded once more for it.
+ * decoded once more for it; what a store has already, because the watch was faster, is not decoded at all.
  *
  * Creations and deletions are sent a second time when the first had no answer, a conflict or a server's error: a
  * creation only after a look whether the first was done. So what failed once is nothing that anyone is told of.
@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "kube/runtime_internal.h"
 #include "kube/selector.h"
+#include "kube/store_internal.h"
 #include <stdlib.h>
 
 #define GENERATED_PREFIX_MAX 58 /* the API server's: room for the suffix in a label of 63 characters */
@@ -57,6 +58,35 @@ static void put_into_store(struct kube_runtime_informer *informer, yyjson_val *v
     api_object_unref(part);
 }
 
+static const struct api_object *in_store(struct kube_store *store, yyjson_val *metadata)
+{
+    const char *version = kube_text_at(metadata, "resourceVersion");
+    const struct api_object *object =
+        kube_store_get(store, kube_text_at(metadata, "namespace"), kube_text_at(metadata, "name"));
+    if (object && *version && kb_streq(kube_text(kube_object_meta(object)->resource_version), version))
+        return object;
+    api_object_unref(object);
+    return NULL;
+}
+
+/* The watch was faster, and a store has this very state. (Not of what is being deleted: the write that takes the last
+ * finalizer is answered with the version from before.) */
+static const struct api_object *find_known(struct kube_request *req, const struct api_type *type, yyjson_val *value)
+{
+    yyjson_val *metadata = yyjson_obj_get(value, "metadata");
+    if (yyjson_obj_get(metadata, "deletionTimestamp"))
+        return NULL;
+    for (int id = 0; id < KUBE_MAX_INFORMERS; id++) {
+        struct kube_runtime_informer *informer = req->runtime->informers[id];
+        if (!informer || informer->spec->type != type || informer->spec->projection)
+            continue;
+        const struct api_object *object = in_store(kube_informer_store(informer->informer), metadata);
+        if (object)
+            return object;
+    }
+    return NULL;
+}
+
 static int take_answer(struct kube_request *req, const struct api_type *type, const struct kb_strbuf *body,
                        const void **ret, struct kube_error *reterr)
 {
@@ -64,7 +94,8 @@ static int take_answer(struct kube_request *req, const struct api_type *type, co
     yyjson_doc *doc;
     if (api_parse(kb_strbuf_text(body), body->length, &doc, reterr) < 0)
         return kube_error_wrap(reterr, "answer");
-    if (api_decode_shared(type, yyjson_doc_get_root(doc), NULL, &object, reterr) < 0) {
+    object = find_known(req, type, yyjson_doc_get_root(doc));
+    if (!object && api_decode_shared(type, yyjson_doc_get_root(doc), NULL, &object, reterr) < 0) {
         yyjson_doc_free(doc);
         return kube_error_wrap(reterr, "answer");
     }

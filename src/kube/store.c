@@ -277,6 +277,16 @@ bool kube_store_repeats(struct kube_store *store, const char *namespace_, const 
     return repeats;
 }
 
+bool kube_store_repeats_removal(struct kube_store *store, const char *namespace_, const char *name, const char *version)
+{
+    pthread_mutex_lock(&store->lock);
+    const bool repeats = !store->in_list && !kube_store_lookup(store, namespace_, name);
+    if (repeats)
+        note_reached(store, version);
+    pthread_mutex_unlock(&store->lock);
+    return repeats;
+}
+
 void kube_store_remove(struct kube_store *store, const struct api_object *last_state)
 {
     pthread_mutex_lock(&store->lock);

@@ -61,6 +61,9 @@ void kube_store_remove(struct kube_store *store, const struct api_object *last_s
 /* Of an event of the watch stream by its key and version: true when the store has that state or a newer one, so that
  * applying it would change nothing; the stream has reached it then. Own writes, mostly. Never true during a list. */
 bool kube_store_repeats(struct kube_store *store, const char *namespace_, const char *name, const char *version);
+/* The same of the event that an object is gone: true when the store has none of that name. */
+bool kube_store_repeats_removal(struct kube_store *store, const char *namespace_, const char *name,
+                                const char *version);
 /* From the answer of an own write: dropped when it has no version, and when the watch stream has passed its version
  * already. */
 void kube_store_put_written(struct kube_store *store, const struct api_object *object);

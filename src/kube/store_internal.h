@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "kube/store.h"
 #include <pthread.h>
+#include <yyjson.h>
 
 #define KUBE_STORE_MAX_HANDLERS 16
 
@@ -121,6 +122,11 @@ static inline const struct meta_object_meta *kube_object_meta(const struct api_o
 static inline const char *kube_text(const char *text)
 {
     return text ? text : "";
+}
+/* A member of a JSON object that is text; "" when there is none. */
+static inline const char *kube_text_at(yyjson_val *object, const char *member)
+{
+    return kube_text(yyjson_get_str(yyjson_obj_get(object, member)));
 }
 int kube_object_compare_keys(const struct api_object *a, const struct api_object *b); /* namespace, then name */
 

@@ -364,6 +364,17 @@ static void events_out_of_order_show_that_versions_went_back(void **state)
 #define POISON                                                                                                         \
     "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"resourceVersion\":\"30\"},\"spec\":{\"containers\":7}}"
 
+static void with_pod(struct fixture *f, const char *json,
+                     void (*change)(struct kube_store *store, const struct api_object *object))
+{
+    const struct api_object *pod;
+    yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
+    assert_int_equal(api_decode_shared(&core_pod_type, yyjson_doc_get_root(doc), NULL, &pod, NULL), 0);
+    change(kube_informer_store(f->informer), pod);
+    api_object_unref(pod);
+    yyjson_doc_free(doc);
+}
+
 static void an_unreadable_object_is_told_and_passed_over(void **state)
 {
     struct fixture *f = *state;
@@ -380,6 +391,23 @@ static void an_unreadable_object_is_told_and_passed_over(void **state)
     script_stream_event(list, "BOOKMARK", MARK("40"));
     script_run(f->script);
     assert_string_equal(content(f), "b@2");
+}
+
+/* Seen by events whose objects could not be decoded. */
+static void events_that_repeat_own_writes_are_not_decoded(void **state)
+{
+    struct fixture *f = *state;
+    struct script_stream *s = start_listed(f);
+    with_pod(f, POD("b", "30"), kube_store_put_written);
+    script_stream_event(s, "MODIFIED", POISON);
+    script_run(f->script);
+    assert_int_equal(f->errors, 0);
+    assert_string_equal(content(f), "a@1 b@30");
+    with_pod(f, POD("b", "30"), kube_store_remove_written);
+    script_stream_event(s, "DELETED", POISON);
+    script_run(f->script);
+    assert_int_equal(f->errors, 0);
+    assert_string_equal(content(f), "a@1");
 }
 
 static void a_line_that_is_no_event_makes_a_new_list(void **state)
@@ -596,6 +624,7 @@ int main(void)
         TEST(versions_that_went_back_are_believed_after_the_server_says_so),
         TEST(events_out_of_order_show_that_versions_went_back),
         TEST(an_unreadable_object_is_told_and_passed_over),
+        TEST(events_that_repeat_own_writes_are_not_decoded),
         TEST(a_line_that_is_no_event_makes_a_new_list),
         TEST(a_watch_that_ends_at_once_is_not_asked_for_in_a_loop),
         TEST(selectors_and_namespaces_are_part_of_the_request),

@@ -168,6 +168,37 @@ static void an_update_sends_what_differs_and_its_answer_is_seen_at_once(void **s
     assert_string_equal(script_request(f->script, 0)->content_type, "application/merge-patch+json");
 }
 
+/* The watch's event can be faster than the answer. */
+static void an_answer_that_is_in_the_cache_already_is_not_decoded_again(void **state)
+{
+    struct fixture *f = *state;
+    cache(f, PODS, POD("a", "1", ""));
+    const struct core_pod *pod = cached(f, PODS, "a");
+    struct core_pod *copy = KUBE_EDIT(f->req, core_pod, pod);
+    const void *answer;
+    api_map_set(kube_arena(f->req), &copy->metadata.labels, "app", "x");
+    cache(f, PODS, POD("a", "2", ",\"labels\":{\"app\":\"x\"}"));
+    script_answer(f->script, "PATCH", "/api/v1/namespaces/ns/pods/a", 200,
+                  POD("a", "2", ",\"labels\":{\"app\":\"x\"}"));
+    assert_int_equal(kube_update(f->req, &core_pod_type, pod, copy, &answer, &f->error), 0);
+    assert_ptr_equal(answer, cached(f, PODS, "a"));
+}
+
+#define DELETING ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\",\"deletionGracePeriodSeconds\":0"
+
+/* Its version is that from before, its content is not. */
+static void the_answer_to_the_last_finalizer_is_read_though_its_version_is_known(void **state)
+{
+    struct fixture *f = *state;
+    cache(f, PODS, POD("a", "1", DELETING ",\"finalizers\":[\"x\"]"));
+    const struct core_pod *pod = cached(f, PODS, "a");
+    struct core_pod *copy = KUBE_EDIT(f->req, core_pod, pod);
+    copy->metadata.finalizers.n = 0;
+    script_answer(f->script, "PATCH", "/api/v1/namespaces/ns/pods/a", 200, POD("a", "1", DELETING));
+    assert_int_equal(kube_update(f->req, &core_pod_type, pod, copy, NULL, &f->error), 0);
+    assert_null(cached(f, PODS, "a"));
+}
+
 static void a_status_goes_to_its_subresource_alone(void **state)
 {
     struct fixture *f = *state;
@@ -493,6 +524,15 @@ static void a_member_is_tested_and_replaced_added_or_removed(void **state)
                         "[{\"op\":\"remove\",\"path\":\"/spec/nodeName\"}]");
 }
 
+static void members_that_mean_the_same_are_not_patched(void **state)
+{
+    struct fixture *f = *state;
+    struct core_container none[1] = {0};
+    struct core_pod nil = {0}, empty = {.spec = {.containers = {.items = none}}};
+    assert_string_equal(member_patch(f, &nil, &empty, "spec.containers", true), "[]");
+    assert_string_equal(member_patch(f, &empty, &nil, "spec.containers", true), "[]");
+}
+
 static void an_absent_parent_is_added_whole(void **state)
 {
     struct fixture *f = *state;
@@ -518,6 +558,8 @@ int main(void)
         TEST(lists_are_ordered_and_indexes_found),
         TEST(an_update_that_changes_nothing_sends_nothing),
         TEST(an_update_sends_what_differs_and_its_answer_is_seen_at_once),
+        TEST(an_answer_that_is_in_the_cache_already_is_not_decoded_again),
+        TEST(the_answer_to_the_last_finalizer_is_read_though_its_version_is_known),
         TEST(a_status_goes_to_its_subresource_alone),
         TEST(a_kind_without_status_is_updated_whole),
         TEST(an_update_with_a_null_in_a_list_is_a_json_patch),
@@ -541,6 +583,7 @@ int main(void)
         TEST(a_live_look_up_tells_absence_from_failure),
         TEST(what_must_be_done_at_the_end_is_done_last_first),
         TEST(a_member_is_tested_and_replaced_added_or_removed),
+        TEST(members_that_mean_the_same_are_not_patched),
         TEST(an_absent_parent_is_added_whole),
         TEST(pointers_escape_slash_and_tilde),
     };

@@ -161,6 +161,33 @@ static void an_own_write_is_told_once(void **state)
     expect_told(f, "");
 }
 
+static void an_event_that_would_change_nothing_is_known_by_its_version(void **state)
+{
+    struct fixture *f = *state;
+    change(f, WRITTEN, "a", "5", "u", "");
+    assert_false(kube_store_repeats(f->store, "ns", "a", "6"));
+    assert_false(kube_store_repeats(f->store, "ns", "b", "5"));
+    change(f, WRITTEN, "b", "4", "u", ""); /* nothing has passed 4 by that */
+    expect_told(f, "+ns/a@5 +ns/b@4");
+    assert_true(kube_store_repeats(f->store, "ns", "a", "5"));
+    change(f, WRITTEN, "c", "5", "u", ""); /* the stream has passed 5 now */
+    expect_told(f, "");
+    kube_store_relist_begin(f->store); /* whose objects count as listed when they are applied */
+    assert_false(kube_store_repeats(f->store, "ns", "a", "5"));
+}
+
+static void the_end_of_what_is_not_there_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    change(f, WRITTEN, "a", "5", "u", "");
+    assert_false(kube_store_repeats_removal(f->store, "ns", "a", "6"));
+    assert_true(kube_store_repeats_removal(f->store, "ns", "b", "7"));
+    change(f, WRITTEN, "b", "7", "u", ""); /* a late answer: the stream has passed 7 */
+    expect_told(f, "+ns/a@5");
+    kube_store_relist_begin(f->store);
+    assert_false(kube_store_repeats_removal(f->store, "ns", "b", "8"));
+}
+
 static void a_late_answer_does_not_bring_back_what_was_deleted(void **state)
 {
     struct fixture *f = *state;
@@ -526,6 +553,8 @@ int main(void)
         TEST(what_is_not_newer_is_dropped),
         TEST(versions_that_are_not_numbers_count_as_newer),
         TEST(an_own_write_is_told_once),
+        TEST(an_event_that_would_change_nothing_is_known_by_its_version),
+        TEST(the_end_of_what_is_not_there_changes_nothing),
         TEST(a_late_answer_does_not_bring_back_what_was_deleted),
         TEST(an_answer_without_version_is_not_taken),
         TEST(what_an_own_write_took_away_is_gone_at_once_and_told_once),
