@@ -6,6 +6,9 @@
  * 30 s. Whoever takes a key sees to it that a timekeeper is left, and that further ready keys have a thread. So an idle
  * program has one thread here, and a busy one as many as reconciles run, and one.
  *
+ * One thread is called at a time: it takes a key, and calls the next when there are more. So keys that come together
+ * wake as many threads as there are processors for, not each a thread that finds its key taken.
+ *
  * Keys are taken round robin over the controllers, and by each only while it has fewer than `threads` reconciles
  * running: a flood of one kind does not starve another.
  */
@@ -177,6 +180,11 @@ static void call_the_timekeeper_if_any(struct kube_runtime *runtime)
         pthread_cond_signal(&runtime->time);
 }
 
+static bool is_before_the_timekeeper_wakes(struct kube_runtime_controller *controller)
+{
+    return kube_queue_next_due(controller->queue) < controller->runtime->keeps_time_until;
+}
+
 /* Entered and left with the lock held. */
 static void run(struct kube_runtime *runtime, struct kube_job *job)
 {
@@ -192,7 +200,7 @@ static void run(struct kube_runtime *runtime, struct kube_job *job)
     }
     unlink_job(runtime, job);
     controller->running--;
-    if (controller->running == controller->threads - 1)
+    if (controller->running == controller->threads - 1 && is_before_the_timekeeper_wakes(controller))
         call_the_timekeeper_if_any(runtime); /* it did not look at the delayed keys of a full one */
     /* The queue calls kube_pool_wakeup when the key comes again, which takes the lock. */
     pthread_mutex_unlock(&runtime->lock);
@@ -218,17 +226,18 @@ static void start_thread(struct kube_runtime *runtime)
     pthread_attr_destroy(&attributes);
 }
 
-/* One that is starting will look for work, and call the next when there is more. */
+/* One that is starting, or was called and is not awake yet, will look for work, and call the next when there is more.
+ */
 static void call_a_thread(struct kube_runtime *runtime)
 {
-    if (runtime->starting > 0)
+    if (runtime->starting > 0 || runtime->called)
         return;
-    if (runtime->idle > (runtime->timekeeper ? 1 : 0))
-        pthread_cond_signal(&runtime->spare);
-    else if (runtime->timekeeper)
-        pthread_cond_signal(&runtime->time);
-    else
+    if (runtime->idle == 0) {
         start_thread(runtime);
+        return;
+    }
+    runtime->called = true;
+    pthread_cond_signal(runtime->idle > (runtime->timekeeper ? 1 : 0) ? &runtime->spare : &runtime->time);
 }
 
 static void call_the_timekeeper(struct kube_runtime *runtime)
@@ -277,6 +286,7 @@ static void keep_time(struct kube_runtime *runtime)
     runtime->idle++;
     clock->wait(clock, &runtime->time, &runtime->lock, deadline);
     runtime->idle--;
+    runtime->called = false;
     runtime->timekeeper = false;
 }
 
@@ -287,6 +297,7 @@ static bool stand_by(struct kube_runtime *runtime)
     runtime->idle++;
     bool late = clock->wait(clock, &runtime->spare, &runtime->lock, kube_runtime_mono(runtime) + IDLE_NS);
     runtime->idle--;
+    runtime->called = false;
     return !late || !runtime->timekeeper;
 }
 
@@ -328,7 +339,7 @@ void kube_pool_wakeup(void *userdata)
     if (runtime->working && has_room(controller)) {
         if (kube_queue_next_due(controller->queue) == 0)
             call_a_thread(runtime);
-        else
+        else if (!runtime->timekeeper || is_before_the_timekeeper_wakes(controller))
             call_the_timekeeper(runtime);
     }
     pthread_mutex_unlock(&runtime->lock);

@@ -76,6 +76,7 @@ struct kube_runtime {
     /* workers */
     bool working; /* between start_workers and stop_workers */
     int threads, starting, idle;
+    bool called;     /* an idle thread was, and none has woken since */
     bool timekeeper; /* one of the idle threads waits for the next due time, */
     int64_t keeps_time_until;
     pthread_cond_t time, spare; /* for the timekeeper; for the other idle threads */
