@@ -4,6 +4,7 @@
 #include "api/meta.h"
 
 #include "base/strings.h"
+#include "base/vec.h"
 
 const struct meta_owner_reference *api_controller_of(const struct meta_object_meta *meta)
 {
@@ -18,6 +19,27 @@ bool api_is_controlled_by(const struct meta_object_meta *meta, const char *owner
     const struct meta_owner_reference *owner = api_controller_of(meta);
 
     return owner && owner->uid && kb_streq(owner->uid, owner_uid);
+}
+
+const char *api_version_text(struct kb_arena *arena, const struct api_resource *resource)
+{
+    return *resource->group ? kb_arena_printf(arena, "%s/%s", resource->group, resource->version) : resource->version;
+}
+
+void api_add_controller(struct kb_arena *arena, struct meta_object_meta *meta, const struct api_type *type,
+                        const void *owner)
+{
+    static const bool yes = true;
+    const struct api_any *any = owner;
+
+    *kb_vec_push(arena, &meta->owner_references) = (struct meta_owner_reference){
+        .api_version = api_version_text(arena, type->resource),
+        .kind = type->resource->kind,
+        .name = any->metadata.name,
+        .uid = any->metadata.uid,
+        .controller = &yes,
+        .block_owner_deletion = &yes,
+    };
 }
 
 bool api_has_finalizer(const struct meta_object_meta *meta, const char *finalizer)

@@ -22,8 +22,13 @@ struct api_any {
 /* The owner reference with controller: true, or NULL. */
 const struct meta_owner_reference *api_controller_of(const struct meta_object_meta *meta);
 bool api_is_controlled_by(const struct meta_object_meta *meta, const char *owner_uid);
+/* Adds `owner`, an object of `type`, as the one that controls, and that is not gone before. */
+void api_add_controller(struct kb_arena *arena, struct meta_object_meta *meta, const struct api_type *type,
+                        const void *owner);
 bool api_has_finalizer(const struct meta_object_meta *meta, const char *finalizer);
 bool api_is_being_deleted(const struct meta_object_meta *meta);
+/* "group/version", or "v1": the apiVersion of objects of a top-level type. */
+const char *api_version_text(struct kb_arena *arena, const struct api_resource *resource);
 /* "namespace/name", or "name" for cluster-scoped objects. */
 const char *api_key(struct kb_arena *arena, const struct meta_object_meta *meta);
 /* Splits a key; both are in the arena; namespace "" when there is none. */

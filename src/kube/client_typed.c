@@ -38,9 +38,8 @@ static void encode_object(const struct api_type *type, const void *object, struc
 {
     kb_cleanup_arena struct kb_arena *arena = kb_arena_new();
     struct api_any *any = kb_arena_copy(arena, object, type->size);
-    const struct api_resource *r = type->resource;
-    any->kind = r->kind;
-    any->api_version = kb_empty(r->group) ? r->version : kb_arena_printf(arena, "%s/%s", r->group, r->version);
+    any->kind = type->resource->kind;
+    any->api_version = api_version_text(arena, type->resource);
     api_encode(type, any, 0, ret);
 }
 

@@ -143,8 +143,7 @@ static const char *whole_text(struct kube_request *req, const struct api_type *t
     const struct api_resource *resource = type->resource;
     struct api_any *any = kb_arena_copy(req->arena, object, type->size);
     any->kind = resource->kind;
-    any->api_version =
-        *resource->group ? kb_arena_printf(req->arena, "%s/%s", resource->group, resource->version) : resource->version;
+    any->api_version = api_version_text(req->arena, resource);
     return api_encode_text(req->arena, type, any, 0);
 }
 

@@ -18,6 +18,7 @@ struct shape {
 static const struct shape vmi_shape = SHAPE(kv_vmi_condition);
 static const struct shape vm_shape = SHAPE(kv_vm_condition);
 static const struct shape pod_shape = SHAPE(core_pod_condition);
+static const struct shape data_volume_shape = SHAPE(cdi_data_volume_condition);
 
 static const char *text_at(const void *condition, size_t offset)
 {
@@ -147,4 +148,9 @@ const struct core_pod_condition *virt_pod_condition(const struct core_pod *pod, 
 bool virt_pod_condition_is(const struct core_pod *pod, const char *type, const char *status)
 {
     return pod && is(&pod_shape, &pod->status.conditions, type, status);
+}
+
+const struct cdi_data_volume_condition *virt_data_volume_condition(const struct cdi_data_volume *dv, const char *type)
+{
+    return find(&data_volume_shape, &dv->status.conditions, type);
 }

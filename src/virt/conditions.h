@@ -1,12 +1,13 @@
 /*
- * Conditions of VMs, VMIs, migrations and Pods: one set of rules for the structs that all have type, status, reason,
- * message and times. Source: the reference's pkg/controller/conditions.go.
+ * Conditions of VMs, VMIs, migrations, Pods and DataVolumes: one set of rules for the structs that all have type,
+ * status, reason, message and times. Source: the reference's pkg/controller/conditions.go.
  *
  * Rule: a condition is replaced only when status or reason differ; a changed message or time alone is ignored.
  */
 #ifndef VIRT_CONDITIONS_H
 #define VIRT_CONDITIONS_H
 
+#include "api/types/cdi.h"
 #include "api/types/core.h"
 #include "api/types/kv.h"
 
@@ -29,5 +30,7 @@ void virt_vm_remove_condition(struct kv_vm *vm, const char *type);
 
 const struct core_pod_condition *virt_pod_condition(const struct core_pod *pod, const char *type);
 bool virt_pod_condition_is(const struct core_pod *pod, const char *type, const char *status);
+
+const struct cdi_data_volume_condition *virt_data_volume_condition(const struct cdi_data_volume *dv, const char *type);
 
 #endif

@@ -2,8 +2,8 @@
  * ControllerRevisions that keep an instance type or a preference for a VM. The name says what is in it: VM, object,
  * API version, UID and generation; so storing the same state twice is one object.
  */
+#include "api/meta.h"
 #include "base/strings.h"
-#include "base/vec.h"
 #include "virt/instancetype/internal.h"
 #include "virt/names.h"
 
@@ -23,7 +23,6 @@ static const char *data_of(struct kb_arena *arena, const struct api_type *type, 
 struct apps_controller_revision *virt_instancetype_make_revision(struct kb_arena *arena, const struct kv_vm *vm,
                                                                  const struct api_type *type, const void *object)
 {
-    static const bool yes = true;
     const struct meta_object_meta *meta = &((const struct api_any *)object)->metadata;
     const char *generation = kb_arena_printf(arena, "%lld", (long long)meta->generation);
     struct apps_controller_revision *revision = kb_arena_one(arena, struct apps_controller_revision);
@@ -32,14 +31,7 @@ struct apps_controller_revision *virt_instancetype_make_revision(struct kb_arena
     revision->metadata.namespace = vm->metadata.namespace;
     revision->metadata.name = kb_arena_printf(arena, "%s-%s-" VIRT_INSTANCETYPE_VERSION "-%s-%s", vm->metadata.name,
                                               meta->name, meta->uid ? meta->uid : "", generation);
-    *kb_vec_push(arena, &revision->metadata.owner_references) = (struct meta_owner_reference){
-        .api_version = VIRT_GROUP_VERSION,
-        .kind = "VirtualMachine",
-        .name = vm->metadata.name,
-        .uid = vm->metadata.uid,
-        .controller = &yes,
-        .block_owner_deletion = &yes,
-    };
+    api_add_controller(arena, &revision->metadata, &kv_vm_type, vm);
     struct api_string_map *labels = &revision->metadata.labels;
     api_map_set(arena, labels, VIRT_LABEL_OBJECT_GENERATION, generation);
     api_map_set(arena, labels, VIRT_LABEL_OBJECT_KIND, type->resource->kind);

@@ -3,6 +3,7 @@
  * virt-handler takes the disks; the trigger Pod only makes a claim bind that waits for its first consumer. Both belong
  * to the launcher Pod and share its SELinux categories.
  */
+#include "api/meta.h"
 #include "virt/launcher/launcher_internal.h"
 #include "virt/launcher/words.h"
 #include "virt/names.h"
@@ -17,7 +18,6 @@
 #define SELINUX_NO_CATEGORIES "s0"
 
 static const int64_t root = 0, no_grace = 0;
-static const bool yes = true;
 
 /* Taints that the launcher's node may get after the launcher runs there. */
 static const char *const tolerated[] = {
@@ -46,18 +46,6 @@ static int set_selinux_level(struct core_se_linux_options *options, const struct
         return kube_error_set(reterr, KUBE_ERROR_INVALID, "VMI has invalid SELinux context: %s", context);
     options->level = level;
     return 0;
-}
-
-static void add_owner(struct kb_arena *arena, struct core_pod *pod, const struct core_pod *launcher)
-{
-    *kb_vec_push(arena, &pod->metadata.owner_references) = (struct meta_owner_reference){
-        .api_version = "v1",
-        .kind = "Pod",
-        .name = launcher->metadata.name,
-        .uid = launcher->metadata.uid,
-        .controller = &yes,
-        .block_owner_deletion = &yes,
-    };
 }
 
 static struct core_container *add_container(struct kb_arena *arena, const struct virt_launcher_input *input,
@@ -111,7 +99,7 @@ static int start_pod(struct kb_arena *arena, const struct virt_launcher_input *i
     pod->api_version = "v1";
     pod->kind = "Pod";
     pod->metadata.generate_name = "hp-volume-";
-    add_owner(arena, pod, launcher);
+    api_add_controller(arena, &pod->metadata, &core_pod_type, launcher);
     api_map_set(arena, &pod->metadata.labels, VIRT_LABEL_APP, HOTPLUG_DISK);
     pod->spec.termination_grace_period_seconds = &no_grace;
     pod->spec.affinity = kb_arena_one(arena, struct core_affinity);

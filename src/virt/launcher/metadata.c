@@ -1,6 +1,7 @@
 /*
  * Labels, annotations and owner of the launcher Pod.
  */
+#include "api/meta.h"
 #include "virt/launcher/launcher_internal.h"
 #include "virt/launcher/words.h"
 #include "virt/names.h"
@@ -139,24 +140,10 @@ static int put_annotations(struct launcher *l, struct api_string_map *annotation
 
 /* ---- all ---- */
 
-static void put_owner(struct launcher *l, struct meta_object_meta *meta)
-{
-    static const bool yes = true;
-
-    *kb_vec_push(l->arena, &meta->owner_references) = (struct meta_owner_reference){
-        .api_version = VIRT_GROUP_VERSION,
-        .kind = "VirtualMachineInstance",
-        .name = l->vmi->metadata.name,
-        .uid = l->vmi->metadata.uid,
-        .controller = &yes,
-        .block_owner_deletion = &yes,
-    };
-}
-
 int launcher_metadata(struct launcher *l, struct meta_object_meta *ret, struct kube_error *reterr)
 {
     ret->generate_name = kb_arena_printf(l->arena, "virt-launcher-%s-", l->vmi->metadata.name);
-    put_owner(l, ret);
+    api_add_controller(l->arena, ret, &kv_vmi_type, l->vmi);
     put_labels(l, &ret->labels);
     return put_annotations(l, &ret->annotations, reterr);
 }

@@ -110,20 +110,9 @@ static const char *access_mode(struct kube_request *request, const struct virt_c
 
 static void set_owners(struct kb_arena *arena, const struct kv_vmi *vmi, struct core_pvc *pvc)
 {
-    static const bool yes = true;
-    struct meta_owner_reference *owner;
-
     pvc->metadata.owner_references = vmi->metadata.owner_references;
-    if (vmi->metadata.owner_references.n > 0)
-        return;
-    owner = kb_arena_one(arena, struct meta_owner_reference);
-    *owner = (struct meta_owner_reference){.api_version = VIRT_GROUP_VERSION,
-                                           .kind = "VirtualMachineInstance",
-                                           .name = vmi->metadata.name,
-                                           .uid = vmi->metadata.uid,
-                                           .controller = &yes,
-                                           .block_owner_deletion = &yes};
-    pvc->metadata.owner_references = (struct meta_owner_reference_list){1, owner};
+    if (vmi->metadata.owner_references.n == 0)
+        api_add_controller(arena, &pvc->metadata, &kv_vmi_type, vmi);
 }
 
 int virt_new_backend_claim(struct kube_request *request, const struct virt_config *config, const struct kv_vmi *vmi,

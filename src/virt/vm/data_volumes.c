@@ -5,8 +5,9 @@
  * change later; and whoever may not clone that source gets no DataVolume (data_volume_clone.c).
  * Source: the reference's handleDataVolumes, watch/vm/vm.go; pkg/storage/types/dv.go.
  */
+#include "api/meta.h"
 #include "base/strings.h"
-#include "base/vec.h"
+#include "virt/conditions.h"
 #include "virt/names.h"
 #include "virt/vm/vm_internal.h"
 #include "virt/vm/words.h"
@@ -16,7 +17,6 @@
 
 static struct cdi_data_volume *from_template(struct vm_pass *pass, const struct kv_data_volume_template_spec *template)
 {
-    static const bool yes = true;
     struct cdi_data_volume *dv = kb_arena_one(pass->arena, struct cdi_data_volume);
     dv->api_version = "cdi.kubevirt.io/v1beta1";
     dv->kind = "DataVolume";
@@ -25,16 +25,8 @@ static struct cdi_data_volume *from_template(struct vm_pass *pass, const struct 
     dv->metadata.namespace = pass->vm->metadata.namespace;
     api_map_set(pass->arena, &dv->metadata.labels, VIRT_LABEL_CREATED_BY, pass->vm->metadata.uid);
     api_map_set(pass->arena, &dv->metadata.annotations, ALLOW_CLAIM_ADOPTION, "true");
-    dv->metadata.owner_references.n = 0;
-    dv->metadata.owner_references.items = NULL;
-    *kb_vec_push(pass->arena, &dv->metadata.owner_references) = (struct meta_owner_reference){
-        .api_version = VIRT_GROUP_VERSION,
-        .kind = "VirtualMachine",
-        .name = pass->vm->metadata.name,
-        .uid = pass->vm->metadata.uid,
-        .controller = &yes,
-        .block_owner_deletion = &yes,
-    };
+    dv->metadata.owner_references = (struct meta_owner_reference_list){0};
+    api_add_controller(pass->arena, &dv->metadata, &kv_vm_type, pass->vm);
     if (kb_empty(dv->spec.priority_class_name))
         dv->spec.priority_class_name = pass->vm->spec.template->spec.priority_class_name;
     return dv;
@@ -65,14 +57,6 @@ static int create(struct vm_pass *pass, const struct kv_data_volume_template_spe
     return kube_error_wrap(reterr, "failed to create DataVolume");
 }
 
-static const struct cdi_data_volume_condition *condition(const struct cdi_data_volume *dv, const char *type)
-{
-    api_list_foreach (c, &dv->status.conditions)
-        if (kb_streq(c->type, type))
-            return c;
-    return NULL;
-}
-
 /* 1: populated far enough to start, 0: not yet, negative: it can't be. */
 static int look_at(struct vm_pass *pass, const struct cdi_data_volume *dv, struct kube_error *reterr)
 {
@@ -85,7 +69,7 @@ static int look_at(struct vm_pass *pass, const struct cdi_data_volume *dv, struc
                  name);
     if (!kb_streq(phase, "Pending"))
         return 0;
-    const struct cdi_data_volume_condition *bound = condition(dv, "Bound");
+    const struct cdi_data_volume_condition *bound = virt_data_volume_condition(dv, "Bound");
     if (!bound || kb_streq(bound->status, "True") || !kb_streq(bound->reason, "ErrExceededQuota"))
         return 0;
     vm_event(pass, KUBE_EVENT_WARNING, VM_REASON_DV_IMPORT_FAILED, "DataVolume %s exceeds quota limits", name);

@@ -3,8 +3,8 @@
  * from, so that later changes can be told from it; and the generations that VM and VMI report. Source: the reference's
  * watch/vm/vm.go.
  */
+#include "api/meta.h"
 #include "base/strings.h"
-#include "base/vec.h"
 #include "virt/conditions.h"
 #include "virt/names.h"
 #include "virt/vm/vm_internal.h"
@@ -56,7 +56,6 @@ static int delete_older(struct vm_pass *pass, bool *ret_present, struct kube_err
 
 int vm_write_revision(struct vm_pass *pass, const char **ret_name, struct kube_error *reterr)
 {
-    static const bool yes = true;
     int64_t generation = pass->stored->metadata.generation;
     const char *name = kb_arena_printf(pass->arena, "%s-%lld", revision_prefix(pass), (long long)generation);
     bool present;
@@ -70,14 +69,7 @@ int vm_write_revision(struct vm_pass *pass, const char **ret_name, struct kube_e
             .data = revision_data(pass),
             .revision = generation,
         };
-        *kb_vec_push(pass->arena, &revision.metadata.owner_references) = (struct meta_owner_reference){
-            .api_version = VIRT_GROUP_VERSION,
-            .kind = "VirtualMachine",
-            .name = pass->vm->metadata.name,
-            .uid = pass->vm->metadata.uid,
-            .controller = &yes,
-            .block_owner_deletion = &yes,
-        };
+        api_add_controller(pass->arena, &revision.metadata, &kv_vm_type, pass->vm);
         if (kube_create(pass->req, &apps_controller_revision_type, &revision, NULL, reterr) < 0 &&
             !kube_error_is_already_exists(reterr))
             return -1;

@@ -86,17 +86,9 @@ static const struct cdi_data_volume *data_volume_of(struct vm_pass *pass, const 
     return kube_lookup(pass->req, VIRT_DATA_VOLUME, pass->vm->metadata.namespace, volume->data_volume->name);
 }
 
-static const struct cdi_data_volume_condition *condition(const struct cdi_data_volume *dv, const char *type)
-{
-    api_list_foreach (c, &dv->status.conditions)
-        if (kb_streq(c->type, type))
-            return c;
-    return NULL;
-}
-
 static bool has_error(const struct cdi_data_volume *dv)
 {
-    const struct cdi_data_volume_condition *running = condition(dv, "Running");
+    const struct cdi_data_volume_condition *running = virt_data_volume_condition(dv, "Running");
     return kb_streq(dv->status.phase, "Failed") ||
            (running && kb_streq(running->status, VIRT_FALSE) &&
             (kb_streq(running->reason, "Error") || kb_streq(running->reason, "ImagePullFailed")));
@@ -106,7 +98,7 @@ static bool is_provisioning(const struct cdi_data_volume *dv)
 {
     if (kb_streq(dv->status.phase, "Succeeded") || kb_streq(dv->status.phase, "PendingPopulation"))
         return false;
-    const struct cdi_data_volume_condition *bound = condition(dv, "Bound");
+    const struct cdi_data_volume_condition *bound = virt_data_volume_condition(dv, "Bound");
     return (bound && kb_streq(bound->status, VIRT_TRUE)) || !kb_streq(dv->status.phase, "WaitForFirstConsumer");
 }
 

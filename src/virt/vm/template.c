@@ -3,6 +3,7 @@
  */
 #include "virt/vm/template.h"
 
+#include "api/meta.h"
 #include "base/strings.h"
 #include "base/vec.h"
 #include "virt/names.h"
@@ -10,21 +11,6 @@
 #include "virt/vm/words.h"
 
 #define DEFAULT_INPUT "default-0"
-
-static void own(struct kb_arena *arena, const struct kv_vm *vm, struct meta_object_meta *meta)
-{
-    static const bool yes = true;
-    meta->owner_references.n = 0;
-    meta->owner_references.items = NULL;
-    *kb_vec_push(arena, &meta->owner_references) = (struct meta_owner_reference){
-        .api_version = VIRT_GROUP_VERSION,
-        .kind = "VirtualMachine",
-        .name = vm->metadata.name,
-        .uid = vm->metadata.uid,
-        .controller = &yes,
-        .block_owner_deletion = &yes,
-    };
-}
 
 /* What a VMI carries from birth: its origin, and the API versions, so that its controller needn't write them first. */
 static void annotate(struct kb_arena *arena, const struct kv_vm *vm, struct kv_vmi *vmi, int64_t generation)
@@ -56,7 +42,8 @@ struct kv_vmi *virt_vm_make_vmi(struct kb_arena *arena, const struct kv_vm *vm, 
         vmi->spec.domain.firmware = kb_arena_one(arena, struct kv_firmware);
     if (kb_empty(vmi->spec.domain.firmware->uuid))
         vmi->spec.domain.firmware->uuid = vm_firmware_uuid(arena, vm->metadata.name);
-    own(arena, vm, &vmi->metadata);
+    vmi->metadata.owner_references = (struct meta_owner_reference_list){0};
+    api_add_controller(arena, &vmi->metadata, &kv_vm_type, vm);
     annotate(arena, vm, vmi, generation);
     virt_add_missing_disks(arena, &vmi->spec);
     return vmi;

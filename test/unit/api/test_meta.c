@@ -70,6 +70,23 @@ static void the_controller_is_the_owner_that_says_so(void **state)
     assert_false(api_is_controlled_by(decode("{}"), ""));
 }
 
+static void a_controller_is_added_with_its_kind(void **state)
+{
+    const struct kv_vmi vmi = {.metadata = {.name = "vm1", .uid = "1"}};
+    const struct core_pod pod = {.metadata = {.name = "p", .uid = "2"}};
+    struct meta_object_meta meta = {0};
+
+    (void)state;
+    api_add_controller(arena, &meta, &kv_vmi_type, &vmi);
+    api_add_controller(arena, &meta, &core_pod_type, &pod);
+    assert_string_equal(api_encode_text(arena, &meta_object_meta_type, &meta, 0),
+                        "{\"ownerReferences\":["
+                        "{\"apiVersion\":\"kubevirt.io/v1\",\"kind\":\"VirtualMachineInstance\",\"name\":\"vm1\","
+                        "\"uid\":\"1\",\"controller\":true,\"blockOwnerDeletion\":true},"
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"p\","
+                        "\"uid\":\"2\",\"controller\":true,\"blockOwnerDeletion\":true}]}");
+}
+
 static void finalizers_and_deletion_are_told(void **state)
 {
     const struct meta_object_meta *meta =
@@ -88,7 +105,7 @@ static void every_resource_is_found_by_its_names(void **state)
     (void)state;
     for (size_t i = 0; api_types[i]; i++) {
         const struct api_resource *r = api_types[i]->resource;
-        const char *version = *r->group ? kb_arena_printf(arena, "%s/%s", r->group, r->version) : r->version;
+        const char *version = api_version_text(arena, r);
 
         assert_ptr_equal(api_type_find(r->group, r->version, r->kind), api_types[i]);
         assert_ptr_equal(api_type_of(version, r->kind), api_types[i]);
@@ -103,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keys_have_a_namespace_if_the_object_has, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(the_controller_is_the_owner_that_says_so, new_arena, free_arena),
+        cmocka_unit_test_setup_teardown(a_controller_is_added_with_its_kind, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(finalizers_and_deletion_are_told, new_arena, free_arena),
         cmocka_unit_test_setup_teardown(every_resource_is_found_by_its_names, new_arena, free_arena),
     };
