@@ -12,8 +12,9 @@
  * timed out, lets libcurl work, ends what is complete, and sleeps. Other threads wake it only when it sleeps, and once
  * for all that they leave until it is awake: many requests started together cost one wake-up and go out together.
  *
- * Under load the loop rests for a few milliseconds between passes, as network cards hold back interrupts: what arrives
- * meanwhile is taken in one pass instead of five. It does not while a list comes.
+ * Under load the loop rests between passes, as network cards hold back interrupts: what arrives meanwhile is taken in
+ * one pass instead of five. It rests for an eighth of the time that answers take, so that no request takes much longer
+ * by it, and not at all from a server that answers at once, or while a list comes.
  *
  * Exchanges are only removed by the loop, never in a callback of libcurl, and all callbacks to the user come from here.
  *
@@ -47,7 +48,10 @@
 #define WINDOW_NS           (100 * KB_NS_PER_MS)
 #define LOAD_ARRIVALS       30 /* in a window, so 300 a second: load; a VM that starts brings 70 within a second or two */
 #define MUCH_BYTES          (32 << 10) /* in one pass: a list, which would only get slower */
-#define REST_NS             (5 * KB_NS_PER_MS)
+#define AVERAGED_ANSWERS    16
+#define REST_PART           8 /* of the time that an answer takes */
+#define REST_MAX_NS         (5 * KB_NS_PER_MS)
+#define REST_MIN_NS         (KB_NS_PER_MS / 2) /* less is not worth a system call */
 
 enum { LANE_REQUESTS, LANE_QUIET, LANE_BUSY, N_LANES, WAKE = N_LANES };
 
@@ -80,7 +84,7 @@ struct kube_exchange {
     struct kube_http_request request; /* its strings are in the same block */
     struct lane *lane;
     struct kube_handle *handle; /* NULL: waits for credentials */
-    int64_t deadline, active_at;
+    int64_t begun_at, deadline, active_at;
     unsigned generation; /* of the credentials it went out with */
     atomic_bool cancelled;
     bool hopeful, head_told, held, tried_again, aborted, sent;
@@ -106,6 +110,7 @@ struct transport {
     unsigned arrivals; /* exchanges that began, heads, pieces of bodies */
     size_t bytes;      /* of bodies in this pass */
     bool under_load;   /* the window before had many arrivals */
+    int64_t answer_ns; /* what an answer to a request took lately, on average */
 
     pthread_mutex_t lock; /* for what follows */
     struct kube_exchange *incoming, **incoming_end;
@@ -151,7 +156,7 @@ static struct kube_exchange *new_exchange(struct transport *t, const struct kube
     x->request.content_type = r->content_type ? put(&at, r->content_type, type) : NULL;
     x->request.body = put(&at, r->body, r->body_length);
     x->lane = &t->lanes[r->timeout_ns > 0 ? LANE_REQUESTS : r->busy ? LANE_BUSY : LANE_QUIET];
-    x->active_at = now(t);
+    x->begun_at = x->active_at = now(t);
     x->deadline = r->timeout_ns > 0 ? x->active_at + r->timeout_ns : INT64_MAX;
     return x;
 }
@@ -333,8 +338,16 @@ static void detach_handle(struct kube_exchange *x)
     give_back_handle(x->lane, h);
 }
 
+static void note_duration(const struct kube_exchange *x)
+{
+    struct transport *t = x->transport;
+    if (x->lane->index == LANE_REQUESTS && x->status)
+        t->answer_ns += (now(t) - x->begun_at - t->answer_ns) / AVERAGED_ANSWERS;
+}
+
 static void end(struct kube_exchange *x, const struct kube_error *error)
 {
+    note_duration(x);
     unlink_live(x);
     detach_handle(x);
     x->handler->end(x->userdata, error);
@@ -813,14 +826,15 @@ static void sleep_until_called(struct transport *t)
 
 static void rest_under_load(struct transport *t)
 {
-    const struct timespec rest = {.tv_nsec = REST_NS};
+    int64_t part = t->answer_ns / REST_PART;
+    const struct timespec rest = {.tv_nsec = part < REST_MAX_NS ? part : REST_MAX_NS};
     int64_t passed = now(t) - t->window_at;
     if (passed >= WINDOW_NS) {
         t->under_load = t->arrivals >= LOAD_ARRIVALS && passed < 2 * WINDOW_NS;
         t->arrivals = 0;
         t->window_at += passed;
     }
-    if (t->under_load && t->bytes < MUCH_BYTES)
+    if (t->under_load && t->bytes < MUCH_BYTES && rest.tv_nsec >= REST_MIN_NS)
         nanosleep(&rest, NULL);
     t->bytes = 0;
 }
