@@ -63,7 +63,8 @@ static const struct api_object *in_store(struct kube_store *store, yyjson_val *m
     const char *version = kube_text_at(metadata, "resourceVersion");
     const struct api_object *object =
         kube_store_get(store, kube_text_at(metadata, "namespace"), kube_text_at(metadata, "name"));
-    if (object && *version && kb_streq(kube_text(kube_object_meta(object)->resource_version), version))
+    if (object && *version && kb_streq(kube_text(kube_object_meta(object)->resource_version), version) &&
+        kb_streq(kube_text(kube_object_meta(object)->uid), kube_text_at(metadata, "uid")))
         return object;
     api_object_unref(object);
     return NULL;

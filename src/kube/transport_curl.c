@@ -105,7 +105,7 @@ struct transport {
     struct lane lanes[N_LANES];
     /* the loop's own */
     struct kube_exchange *live;
-    int64_t check_at;  /* before this no exchange is late */
+    int64_t check_at;  /* before this no exchange is late; INT64_MIN: one was cancelled */
     int64_t window_at; /* when the window began in which `arrivals` are counted */
     unsigned arrivals; /* exchanges that began, heads, pieces of bodies */
     size_t bytes;      /* of bodies in this pass */
