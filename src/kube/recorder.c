@@ -1,9 +1,12 @@
 /*
- * The recorder: a queue of events and at most one request.
+ * The recorder: a queue of events, and those on their way, a few at a time.
  *
- *     waiting -> (correlate) -> current: asked for -> written, refused: gone
- *                                  ^        |
- *                                  +- sleeping (the server could not be reached, or stumbled)
+ *     waiting -> (correlate) -> on its way: asked for -> written, refused: gone
+ *                                   ^         |
+ *                                   +- sleeping (the server could not be reached, or stumbled)
+ *
+ * So events keep up with a burst of changes, and one that fails does not hold up the others. The repetition of an event
+ * is a patch of the one that was written first: while that is on its way, it and what is behind it wait.
  *
  * `recorder->lock` covers all of it and is held when requests are begun (which never calls back from inside). A
  * recorder that is freed while a request runs lives on, closed, until that request has ended.
@@ -19,18 +22,21 @@
 #include <stdlib.h>
 
 #define MAX_WAITING  1000
+#define MAX_GOING    8  /* on their way at the same time */
 #define MAX_TRIES    16 /* about a minute */
-#define MAX_REFUSALS 5  /* of one event: the others wait behind it */
+#define MAX_REFUSALS 5  /* of one event */
 #define FIRST_NS     (100 * KB_NS_PER_MS)
 #define RETRY_NS     (10 * KB_NS_PER_S) /* the longest pause */
 #define FREE_WAIT_NS (2 * KB_NS_PER_S)
 
 struct pending {
     struct kb_arena *arena; /* holds this struct too */
-    struct pending *next;
+    struct kube_recorder *recorder;
+    struct pending *next; /* among those that wait, or those on their way */
     struct core_event event;
     bool create; /* even though it has a count: there was nothing to patch */
     int tries, refusals;
+    uint64_t sleep; /* post that ends the pause before the next try; 0: it is asked for */
 };
 
 struct kube_recorder {
@@ -39,13 +45,14 @@ struct kube_recorder {
     struct kb_random *random;
     char *component;
     pthread_mutex_t lock;
-    pthread_cond_t idle; /* nothing is asked for, nothing waits */
+    pthread_cond_t idle; /* nothing is asked for */
     struct kube_correlator *correlator;
     struct pending *first, **last;
     size_t n_waiting;
-    struct pending *current;
-    bool asking;    /* the request for `current` runs */
-    uint64_t sleep; /* post that ends the pause before the next try; 0: none */
+    struct pending *held; /* the next one, correlated, when it waits for the one that it repeats */
+    struct pending *going;
+    size_t n_going, n_asking;
+    bool away; /* the last answer is that there was none: then one is on its way at a time, and the others are kept */
     bool closed;
     struct kube_recorder_state state;
     _Atomic int64_t last_name; /* the newest time in an event's name */
@@ -75,123 +82,171 @@ static void release(struct kube_recorder *recorder)
     free(recorder);
 }
 
-/* ---- the current event; with the lock held ---- */
+/* ---- an event on its way; with the lock held ---- */
 
 static void on_answer(void *userdata, const char *body, size_t n, const struct kube_error *error);
 
-static void ask(struct kube_recorder *recorder)
+static bool is_creation(const struct pending *pending)
 {
-    struct pending *pending = recorder->current;
+    return pending->create || pending->event.count == 1;
+}
+
+static void ask(struct pending *pending)
+{
+    struct kube_recorder *recorder = pending->recorder;
     struct kube_target target = {.resource = core_event_type.resource, .namespace_ = pending->event.metadata.namespace};
     struct kb_strbuf body = {.arena = pending->arena};
-    bool create = pending->create || pending->event.count == 1;
+    bool create = is_creation(pending);
     if (create) {
         api_encode(&core_event_type, &pending->event, 0, &body);
     } else {
         target.name = pending->event.metadata.name;
         kb_strbuf_puts(&body, kube_event_patch(pending->arena, &pending->event));
     }
-    recorder->asking = true;
+    recorder->n_asking++;
     kube_call_async(recorder->client, create ? KUBE_CREATE : KUBE_PATCH, &target,
-                    create ? KUBE_JSON : KUBE_STRATEGIC_PATCH, body.data, body.length, on_answer, recorder);
+                    create ? KUBE_JSON : KUBE_STRATEGIC_PATCH, body.data, body.length, on_answer, pending);
 }
 
-static void go_on(struct kube_recorder *recorder)
+static bool is_going(const struct kube_recorder *recorder, const struct core_event *event)
 {
-    while (!recorder->current && recorder->first) {
-        struct pending *pending = recorder->first;
+    for (const struct pending *p = recorder->going; p; p = p->next)
+        if (kb_streq(p->event.metadata.name, event->metadata.name) &&
+            kb_streq(p->event.metadata.namespace, event->metadata.namespace))
+            return true;
+    return false;
+}
+
+/* The next one that is to be sent, correlated; NULL: none. */
+static struct pending *take_next(struct kube_recorder *recorder)
+{
+    if (recorder->held)
+        return KB_TAKE_PTR(recorder->held);
+    for (struct pending *pending; (pending = recorder->first);) {
         recorder->first = pending->next;
         if (!recorder->first)
             recorder->last = &recorder->first;
         recorder->n_waiting--;
-        if (kube_correlate(recorder->correlator, pending->arena, &pending->event)) {
-            recorder->current = pending;
-            ask(recorder);
-        } else {
-            recorder->state.suppressed++;
-            kb_arena_free(pending->arena);
-        }
+        if (kube_correlate(recorder->correlator, pending->arena, &pending->event))
+            return pending;
+        recorder->state.suppressed++;
+        kb_arena_free(pending->arena);
     }
-    if (!recorder->current)
+    return NULL;
+}
+
+static void go_on(struct kube_recorder *recorder)
+{
+    while (recorder->n_going < (recorder->away ? 1 : MAX_GOING)) {
+        struct pending *pending = take_next(recorder);
+        if (!pending)
+            break;
+        if (is_going(recorder, &pending->event)) {
+            recorder->held = pending;
+            break;
+        }
+        pending->next = recorder->going;
+        recorder->going = pending;
+        recorder->n_going++;
+        ask(pending);
+    }
+    if (recorder->n_asking == 0)
         pthread_cond_broadcast(&recorder->idle);
 }
 
-static void forget_current(struct kube_recorder *recorder)
+static void forget(struct pending *pending)
 {
-    kb_arena_free(recorder->current->arena);
-    recorder->current = NULL;
+    struct kube_recorder *recorder = pending->recorder;
+    struct pending **at = &recorder->going;
+    while (*at != pending)
+        at = &(*at)->next;
+    *at = pending->next;
+    recorder->n_going--;
+    kb_arena_free(pending->arena);
 }
 
 static void on_woken(void *userdata)
 {
-    struct kube_recorder *recorder = userdata;
+    struct pending *pending = userdata;
+    struct kube_recorder *recorder = pending->recorder;
     pthread_mutex_lock(&recorder->lock);
-    recorder->sleep = 0;
-    ask(recorder);
+    pending->sleep = 0;
+    ask(pending);
     pthread_mutex_unlock(&recorder->lock);
 }
 
-static void try_again_later(struct kube_recorder *recorder)
+static void try_again_later(struct pending *pending)
 {
-    if (++recorder->current->tries >= MAX_TRIES || recorder->closed) {
+    struct kube_recorder *recorder = pending->recorder;
+    if (++pending->tries >= MAX_TRIES) {
         recorder->state.dropped++;
-        forget_current(recorder);
+        forget(pending);
         return;
     }
-    int64_t delay = FIRST_NS << (recorder->current->tries - 1);
+    int64_t delay = FIRST_NS << (pending->tries - 1);
     if (delay > RETRY_NS)
         delay = RETRY_NS;
     /* Partly random, so that not all clients come back together when the server does. */
     delay = delay / 2 + (int64_t)kb_random_below(recorder->random, (uint64_t)delay / 2 + 1);
     struct kube_transport *transport = kube_client_transport(recorder->client);
-    recorder->sleep = transport->post(transport, delay, on_woken, recorder);
+    pending->sleep = transport->post(transport, delay, on_woken, pending);
+}
+
+static bool is_unreachable(const struct kube_error *error)
+{
+    return error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT;
 }
 
 /* The server could not be reached, or stumbled: then again, but not for ever. */
 static bool may_try_again(struct pending *pending, const struct kube_error *error)
 {
-    if (error->kind == KUBE_ERROR_CONNECTION || error->kind == KUBE_ERROR_TIMEOUT)
+    if (is_unreachable(error))
         return true;
     bool stumbled = error->http_status >= 500 || error->http_status == 429 || kube_error_is_conflict(error);
     return stumbled && ++pending->refusals < MAX_REFUSALS;
 }
 
-static void settle(struct kube_recorder *recorder, const struct kube_error *error)
+static void settle(struct pending *pending, const struct kube_error *error)
 {
-    bool patched = recorder->current->event.count > 1 && !recorder->current->create;
+    struct kube_recorder *recorder = pending->recorder;
+    bool patched = !is_creation(pending);
+    recorder->away = error && is_unreachable(error);
     /* One that is there already is ours: its name has the time in it. The answer was lost. */
-    if (!error || (!patched && recorder->current->tries > 0 && kube_error_is_already_exists(error))) {
+    if (!error || (!patched && pending->tries > 0 && kube_error_is_already_exists(error))) {
         recorder->state.written++;
-        forget_current(recorder);
+        forget(pending);
         return;
     }
     if (patched && kube_error_is_not_found(error)) {
-        recorder->current->create = true;
-        ask(recorder);
+        pending->create = true;
+        ask(pending);
         return;
     }
     snprintf(recorder->state.last_error, sizeof recorder->state.last_error, "%.255s", error->message);
-    if (may_try_again(recorder->current, error)) {
-        try_again_later(recorder);
+    if (may_try_again(pending, error)) {
+        try_again_later(pending);
         return;
     }
     recorder->state.refused++;
-    forget_current(recorder);
+    forget(pending);
 }
 
 static void on_answer(void *userdata, const char *body, size_t n, const struct kube_error *error)
 {
     (void)body, (void)n;
-    struct kube_recorder *recorder = userdata;
+    struct pending *pending = userdata;
+    struct kube_recorder *recorder = pending->recorder;
     pthread_mutex_lock(&recorder->lock);
-    recorder->asking = false;
+    recorder->n_asking--;
     if (recorder->closed) {
-        forget_current(recorder);
+        forget(pending);
+        bool last = recorder->n_going == 0;
         pthread_mutex_unlock(&recorder->lock);
-        release(recorder);
+        if (last)
+            release(recorder);
         return;
     }
-    settle(recorder, error);
+    settle(pending, error);
     go_on(recorder);
     pthread_mutex_unlock(&recorder->lock);
 }
@@ -248,6 +303,7 @@ void kube_event_on(struct kube_recorder *recorder, const struct kube_event_refer
     struct kb_arena *arena = kb_arena_new_sized(2048);
     struct pending *pending = kb_arena_one(arena, struct pending);
     pending->arena = arena;
+    pending->recorder = recorder;
     fill(recorder, pending, reference, event_type, reason, message);
     pthread_mutex_lock(&recorder->lock);
     if (recorder->n_waiting < MAX_WAITING) {
@@ -295,15 +351,29 @@ void kube_recorder_get_state(struct kube_recorder *recorder, struct kube_recorde
 
 /* ---- the end ---- */
 
-/* Takes back a pause. The post may be running and wait for the lock: then it asks once more, and we for its answer. */
-static void end_sleep(struct kube_recorder *recorder)
+/* Takes pauses back. A post may be running and wait for the lock: then it asks once more, and we for its answer. */
+static void end_pauses(struct kube_recorder *recorder)
 {
     struct kube_transport *transport = kube_client_transport(recorder->client);
-    if (recorder->sleep && transport->unpost(transport, recorder->sleep)) {
-        recorder->sleep = 0;
-        recorder->state.dropped++;
-        forget_current(recorder);
+    for (struct pending *next, *pending = recorder->going; pending; pending = next) {
+        next = pending->next;
+        if (pending->sleep && transport->unpost(transport, pending->sleep)) {
+            recorder->state.dropped++;
+            forget(pending);
+        }
     }
+}
+
+static void drop_waiting(struct kube_recorder *recorder)
+{
+    if (recorder->held)
+        kb_arena_free(KB_TAKE_PTR(recorder->held)->arena);
+    while (recorder->first) {
+        struct pending *pending = recorder->first;
+        recorder->first = pending->next;
+        kb_arena_free(pending->arena);
+    }
+    recorder->n_waiting = 0;
 }
 
 void kube_recorder_free(struct kube_recorder *recorder)
@@ -312,19 +382,14 @@ void kube_recorder_free(struct kube_recorder *recorder)
         return;
     int64_t deadline = recorder->clock->mono(recorder->clock) + FREE_WAIT_NS;
     pthread_mutex_lock(&recorder->lock);
-    while (recorder->current && recorder->sleep == 0) {
+    while (recorder->n_asking > 0) {
         if (recorder->clock->wait(recorder->clock, &recorder->idle, &recorder->lock, deadline))
             break;
     }
-    while (recorder->first) {
-        struct pending *pending = recorder->first;
-        recorder->first = pending->next;
-        kb_arena_free(pending->arena);
-    }
-    recorder->n_waiting = 0;
-    end_sleep(recorder);
+    drop_waiting(recorder);
+    end_pauses(recorder);
     recorder->closed = true;
-    bool last = !recorder->current;
+    bool last = recorder->n_going == 0;
     pthread_mutex_unlock(&recorder->lock);
     if (last)
         release(recorder);

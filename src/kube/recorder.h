@@ -2,9 +2,9 @@
  * Events on objects (core/v1 Event), with client-go's correlation: equal events are one whose count grows (PATCH), more
  * than ten similar ones (same source, object, type, reason) in ten minutes become "(combined from similar events): ",
  * and a spam filter per source and object (burst 25, one per five minutes). Written in the background through the
- * transport, one after the other, at most 1,000 waiting: beyond, new ones are dropped and counted. An event that the
- * server refuses is dropped, after five tries where it stumbled (5xx, 429, conflict); while it can't be reached, after
- * 16 tries in about a minute: 0.1 s apart at first, at most 10 s. Threads: any.
+ * transport, eight at a time (one while the server is away), at most 1,000 waiting: beyond, new ones are dropped and
+ * counted. An event that the server refuses is dropped, after five tries where it stumbled (5xx, 429, conflict); while
+ * it can't be reached, after 16 tries in about a minute: 0.1 s apart at first, at most 10 s. Threads: any.
  */
 #ifndef KUBE_RECORDER_H
 #define KUBE_RECORDER_H
